@@ -53,7 +53,7 @@ type File struct {
 	CreationMillis *int64   `avro:"_CREATION_TIME"`    // wall clock of the writer (ours: UTC), epoch ms
 	DeleteRows     *int64   `avro:"_DELETE_ROW_COUNT"` // rows of kind -U or -D; nil means "maybe some"
 	EmbeddedIndex  []byte   `avro:"_EMBEDDED_FILE_INDEX"`
-	Source         *int     `avro:"_FILE_SOURCE"`     // 0 from input, 1 from compaction
+	Source         *int     `avro:"_FILE_SOURCE"`      // 0 from input, 1 from compaction
 	ValueStatsCols []string `avro:"_VALUE_STATS_COLS"` // columns of ValueStats; nil means all of the file's schema
 	ExternalPath   *string  `avro:"_EXTERNAL_PATH"`    // full path if outside the table's folder
 	FirstRowID     *int64   `avro:"_FIRST_ROW_ID"`
