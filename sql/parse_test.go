@@ -24,7 +24,7 @@ func TestParse(t *testing.T) {
 			case "each": // a text a line
 				var b strings.Builder
 				for line := range strings.Lines(d.Input) {
-					b.WriteString(strings.TrimRight(line, "\n") + "\n    " + strings.ReplaceAll(strings.TrimSpace(parsed(line)), "\n", "\n    ") + "\n")
+					b.WriteString(strings.TrimRight(line, "\n") + "\n    " + strings.ReplaceAll(strings.TrimSpace(parsed(strings.TrimRight(line, "\n"))), "\n", "\n    ") + "\n")
 				}
 				return b.String()
 			}

@@ -84,7 +84,7 @@ func (p *parser) valueEnd() bool {
 		if p.is("from") {
 			return !strings.EqualFold(lastWord(p.lex.Text[:p.last]), "distinct") // a IS DISTINCT FROM b
 		}
-		return p.is("where", "returning", "on")
+		return p.is("where", "returning", "on", "order", "limit")
 	}
 	return false
 }
