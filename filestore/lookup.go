@@ -1,0 +1,314 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+
+	"dtstore/manifest"
+	"dtstore/table"
+)
+
+// pageID names a decoded page in the cache; page -1 is the dictionary.
+type pageID struct {
+	file              int64
+	group, leaf, page int
+}
+
+// Lookup finds the row of a key in a data file of a keyed table, whatever its
+// kind. It reads the one page of each column that can hold it, after finding
+// that page by the page index and by bisection over the pages of the key.
+// What it returns stays valid.
+func (s *Store) Lookup(ctx context.Context, p Place, e manifest.Entry, key table.TrimmedKey) (kv table.KeyValue, found bool, err error) {
+	f, err := s.open(ctx, p, &e.File)
+	if err != nil {
+		return kv, false, err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("read %s: %w", f.name, readError(err))
+		}
+	}()
+	defer guard(&err)
+	l := lookup{s: s, f: f, schema: p.Schema, key: string(key)}
+	for g := range f.meta.RowGroups {
+		if f.meta.RowGroups[g].NumRows == 0 {
+			continue
+		}
+		row, ok, err := l.find(ctx, g)
+		if errors.Is(err, errNoIndex) {
+			return l.scan(ctx)
+		}
+		if err != nil {
+			return kv, false, err
+		}
+		if ok {
+			kv, err = l.row(ctx, g, row)
+			return kv, err == nil, err
+		}
+	}
+	return kv, false, nil
+}
+
+// errNoIndex says that a file has no page index.
+var errNoIndex = errors.New("no page index")
+
+// lookup is one search.
+type lookup struct {
+	s      *Store
+	f      *file
+	schema *table.Schema
+	key    string
+	cols   []keyColumn // of the row group being searched
+	buf    []byte
+}
+
+// keyColumn is one key column of a row group, and its page last looked at.
+type keyColumn struct {
+	leaf  int
+	typ   table.Type
+	cells cellReader
+	index *pageIndex
+	no    int
+	page  *vector
+}
+
+// find gives the row of the group that has the key.
+func (l *lookup) find(ctx context.Context, group int) (row int64, ok bool, err error) {
+	l.cols = l.cols[:0]
+	for i, field := range l.schema.KeyIndexes() {
+		t := l.schema.KeyTypes()[i]
+		leaf, err := l.f.find(l.schema.Fields[field].Name, t)
+		if err != nil {
+			return 0, false, err
+		}
+		x, err := l.f.index(ctx, group, leaf)
+		if err != nil {
+			return 0, false, err
+		}
+		if x == nil || len(x.pages) == 0 {
+			return 0, false, errNoIndex
+		}
+		l.cols = append(l.cols, keyColumn{leaf: leaf, typ: t, cells: newCellReader(t, l.f.leaves[leaf].elem), index: x, no: -1})
+	}
+	first := &l.cols[0]
+	b, err := l.f.keyBounds(ctx, group, first.leaf, first.typ)
+	if err != nil {
+		return 0, false, err
+	}
+	lo, hi := 0, len(first.index.pages)
+	if b != nil {
+		lo, hi = b.pages(l.key)
+	}
+	for hi-lo > 1 {
+		mid := (lo + hi) / 2
+		c, err := l.compare(ctx, group, first.index.first(mid))
+		if err != nil {
+			return 0, false, err
+		}
+		if c <= 0 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	if lo >= hi {
+		return 0, false, nil
+	}
+	from, to := first.index.first(lo), first.index.first(hi)
+	for from < to {
+		mid := (from + to) / 2
+		c, err := l.compare(ctx, group, mid)
+		switch {
+		case err != nil:
+			return 0, false, err
+		case c == 0:
+			return mid, true, nil
+		case c < 0:
+			from = mid + 1
+		default:
+			to = mid
+		}
+	}
+	return 0, false, nil
+}
+
+// compare orders the key of a row against the key looked for.
+func (l *lookup) compare(ctx context.Context, group int, row int64) (int, error) {
+	l.buf = l.buf[:0]
+	for i := range l.cols {
+		c := &l.cols[i]
+		if no := c.index.page(row); no != c.no {
+			v, err := l.s.page(ctx, l.f, group, c.leaf, no, c.typ, c.index)
+			if err != nil {
+				return 0, err
+			}
+			c.no, c.page = no, v
+		}
+		v, err := c.page.cell(c.cells, int(row-c.index.first(c.no)))
+		if err != nil {
+			return 0, err
+		}
+		l.buf = table.AppendOrdered(l.buf, c.typ, v)
+	}
+	switch k := string(l.buf); {
+	case k < l.key:
+		return -1, nil
+	case k > l.key:
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// row reads a whole row.
+func (l *lookup) row(ctx context.Context, group int, row int64) (kv table.KeyValue, err error) {
+	kv.Key = table.TrimmedKey(l.key)
+	kv.Row = make(table.Row, len(l.schema.Fields))
+	for i, f := range l.schema.Fields {
+		if kv.Row[i], err = l.cell(ctx, group, row, f.Name, f.Type); err != nil {
+			return kv, err
+		}
+	}
+	seq, err := l.cell(ctx, group, row, seqName, table.Type{Kind: table.BigInt, NotNull: true})
+	if err != nil {
+		return kv, err
+	}
+	kind, err := l.cell(ctx, group, row, kindName, table.Type{Kind: table.TinyInt, NotNull: true})
+	if err != nil {
+		return kv, err
+	}
+	if k := kind.Int(); k < 0 || k > int64(table.Delete) {
+		return kv, fmt.Errorf("row kind %d", k)
+	}
+	kv.Seq, kv.Kind = table.Sequence(seq.Int()), table.RowKind(kind.Int())
+	return kv, nil
+}
+
+func (l *lookup) cell(ctx context.Context, group int, row int64, name string, t table.Type) (table.Value, error) {
+	leaf, err := l.f.find(name, t)
+	if err != nil {
+		return table.Value{}, err
+	}
+	x, err := l.f.index(ctx, group, leaf)
+	if err != nil {
+		return table.Value{}, err
+	}
+	if x == nil || len(x.pages) == 0 {
+		return table.Value{}, fmt.Errorf("column %s: %w", name, errNoIndex)
+	}
+	no := x.page(row)
+	v, err := l.s.page(ctx, l.f, group, leaf, no, t, x)
+	if err != nil {
+		return table.Value{}, fmt.Errorf("column %s: %w", name, err)
+	}
+	return v.cell(newCellReader(t, l.f.leaves[leaf].elem), int(row-x.first(no)))
+}
+
+// scan is the way through a file without a page index.
+func (l *lookup) scan(ctx context.Context) (kv table.KeyValue, found bool, err error) {
+	r, err := newFileReader(ctx, l.f, l.schema, ReadOptions{From: table.TrimmedKey(l.key), To: table.TrimmedKey(l.key + "\x00")})
+	if err != nil {
+		return kv, false, err
+	}
+	defer r.Close()
+	got, err := r.Next()
+	if errors.Is(err, io.EOF) {
+		return kv, false, nil
+	}
+	if err != nil {
+		return kv, false, err
+	}
+	return *got, true, nil
+}
+
+// cell is row i of a page.
+func (v *vector) cell(r cellReader, i int) (table.Value, error) {
+	if i < 0 || i >= v.n {
+		return table.Value{}, fmt.Errorf("row %d of a page of %d: %w", i, v.n, errShortPage)
+	}
+	if v.at != nil {
+		if i = int(v.at[i]); i < 0 {
+			return table.Value{}, nil
+		}
+	}
+	if v.vals.cells != nil {
+		return v.vals.cells[i], nil
+	}
+	return r.cell(v.vals, i)
+}
+
+// page gives page no of a column chunk, decoded, from the cache if it is there.
+func (s *Store) page(ctx context.Context, f *file, group, leaf, no int, t table.Type, x *pageIndex) (*vector, error) {
+	id := pageID{f.id, group, leaf, no}
+	if v, ok := s.pages.get(id); ok {
+		return v, nil
+	}
+	meta, from, _, err := f.chunk(group, leaf)
+	if err != nil {
+		return nil, err
+	}
+	l := &f.leaves[leaf]
+	d := pageDecoder{leaf: l, codec: meta.Codec, cells: newCellReader(t, l.elem)}
+	if first := x.pages[0].Offset; from < first {
+		if d.dict, err = s.dictionary(ctx, f, group, leaf, &d, from, first-from); err != nil {
+			return nil, err
+		}
+	}
+	loc := x.pages[no]
+	h, body, err := f.rawPage(ctx, loc.Offset, int64(loc.CompressedPageSize))
+	if err != nil {
+		return nil, err
+	}
+	v, err := d.data(h, body)
+	if err != nil {
+		return nil, err
+	}
+	if want := x.first(no+1) - x.first(no); int64(v.n) != want {
+		return nil, fmt.Errorf("page of %d rows, its index says %d", v.n, want)
+	}
+	s.pages.put(id, v, v.bytes())
+	return v, nil
+}
+
+// dictionary gives a chunk's dictionary, which lies in n bytes at off.
+func (s *Store) dictionary(ctx context.Context, f *file, group, leaf int, d *pageDecoder, off, n int64) (*values, error) {
+	id := pageID{f.id, group, leaf, -1}
+	if v, ok := s.pages.get(id); ok {
+		return v.vals, nil
+	}
+	h, body, err := f.rawPage(ctx, off, n)
+	if err != nil {
+		return nil, err
+	}
+	if h.Type != format.DictionaryPage {
+		return nil, nil
+	}
+	if err := d.dictionary(h, body); err != nil {
+		return nil, err
+	}
+	s.pages.put(id, &vector{vals: d.dict}, d.dict.bytes()+200)
+	return d.dict, nil
+}
+
+// rawPage reads one page of n bytes, header included.
+func (f *file) rawPage(ctx context.Context, off, n int64) (*format.PageHeader, []byte, error) {
+	buf := make([]byte, n)
+	if err := f.src.read(ctx, buf, off); err != nil {
+		return nil, nil, err
+	}
+	var p thrift.CompactProtocol
+	r := p.NewReaderFromBytes(buf)
+	h := new(format.PageHeader)
+	if err := thrift.NewDecoder(r).Decode(h); err != nil {
+		return nil, nil, fmt.Errorf("page header: %w", err)
+	}
+	body := buf[r.BytesRead():]
+	if h.CompressedPageSize < 0 || int64(h.CompressedPageSize) > int64(len(body)) {
+		return nil, nil, fmt.Errorf("page of %d bytes in %d", h.CompressedPageSize, len(body))
+	}
+	return h, body[:h.CompressedPageSize], nil
+}

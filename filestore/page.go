@@ -1,0 +1,472 @@
+package filestore
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"dtstore/table"
+)
+
+// maxPageBytes bounds what one page may claim to be when decompressed. Java's
+// pages have 1 MB, but one value may have many.
+const maxPageBytes = 1 << 30
+
+// maxPageRows bounds the rows of a page. Java's have 20,000.
+const maxPageRows = 1 << 26
+
+var zstdReader = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxPageBytes), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		panic(err) // constant options
+	}
+	return d
+})
+
+// decompress gives the size bytes that src holds, in dst's memory if it is
+// enough.
+func decompress(codec format.CompressionCodec, dst, src []byte, size int) ([]byte, error) {
+	if size < 0 || size > maxPageBytes {
+		return nil, fmt.Errorf("page of %d bytes", size)
+	}
+	if codec == format.Uncompressed {
+		if len(src) != size {
+			return nil, fmt.Errorf("page of %d bytes claims %d", len(src), size)
+		}
+		return append(dst[:0], src...), nil // src is a window that moves on
+	}
+	if cap(dst) < size && plausible(codec, src, size) {
+		dst = make([]byte, 0, size)
+	}
+	var err error
+	switch codec {
+	case format.Zstd:
+		dst, err = zstdReader().DecodeAll(src, dst[:0])
+	case format.Snappy:
+		var n int
+		if n, err = snappy.DecodedLen(src); err == nil && n != size {
+			err = fmt.Errorf("snappy block of %d bytes", n)
+		}
+		if err == nil {
+			dst, err = snappy.Decode(dst[:cap(dst)], src)
+		}
+	case format.Gzip:
+		dst, err = gunzip(dst[:0], src, size)
+	case format.Lz4Raw:
+		if cap(dst) < size {
+			dst = make([]byte, 0, size)
+		}
+		dst, err = parquet.Lz4Raw.Decode(dst[:size], src)
+	default:
+		return nil, codecError(codec)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	if len(dst) != size {
+		return nil, fmt.Errorf("page of %d bytes claims %d", len(dst), size)
+	}
+	return dst, nil
+}
+
+// plausible says whether so few bytes can really become size, so that a lie
+// in a header does not cost a gigabyte before it is found out.
+func plausible(codec format.CompressionCodec, src []byte, size int) bool {
+	if size <= 1<<20 {
+		return true
+	}
+	if codec == format.Zstd {
+		var h zstd.Header
+		return h.Decode(src) == nil && h.HasFCS && h.FrameContentSize == uint64(size)
+	}
+	return size/1100 <= len(src)
+}
+
+func gunzip(dst, src []byte, size int) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(src))
+	if err != nil {
+		return nil, err
+	}
+	buf := bytes.NewBuffer(dst)
+	if _, err := io.Copy(buf, io.LimitReader(z, int64(size)+1)); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+// errCodec marks a compression that is not read.
+var errCodec = errors.New("compression not supported")
+
+func codecError(c format.CompressionCodec) error {
+	if c == format.Lz4 {
+		return fmt.Errorf("%w: LZ4 with its old framing (file.compression = lz4); use zstd, snappy or gzip", errCodec)
+	}
+	return fmt.Errorf("%w: %v", errCodec, c)
+}
+
+// pageDecoder decodes the pages of one column chunk. Vectors that it returns
+// share its buffers if reuse is set, and are then valid until the next page;
+// byte arrays always get memory of their own.
+type pageDecoder struct {
+	leaf  *leafColumn
+	codec format.CompressionCodec
+	cells cellReader
+	dict  *values
+	reuse bool
+
+	plainBuf []byte
+	levels   []int32
+	vec      vector
+	vals     values
+}
+
+// dictionary decodes a dictionary page.
+func (d *pageDecoder) dictionary(h *format.PageHeader, body []byte) error {
+	if !h.DictionaryPageHeader.Valid {
+		return errors.New("dictionary page without its header")
+	}
+	hd := h.DictionaryPageHeader.V
+	if hd.Encoding != format.Plain && hd.Encoding != format.PlainDictionary {
+		return fmt.Errorf("dictionary in %v", hd.Encoding)
+	}
+	raw, err := decompress(d.codec, nil, body, int(h.UncompressedPageSize))
+	if err != nil {
+		return err
+	}
+	var x values
+	if err := d.plain(&x, raw, int(hd.NumValues)); err != nil {
+		return err
+	}
+	x.cells = make([]table.Value, hd.NumValues)
+	for i := range x.cells {
+		if x.cells[i], err = d.cells.cell(&x, i); err != nil {
+			return err
+		}
+	}
+	d.dict = &x
+	return nil
+}
+
+// data decodes a data page of either version.
+func (d *pageDecoder) data(h *format.PageHeader, body []byte) (*vector, error) {
+	var n int
+	var enc format.Encoding
+	var levels []byte
+	codec := d.codec
+	size := int(h.UncompressedPageSize)
+	switch {
+	case h.Type == format.DataPage && h.DataPageHeader.Valid:
+		n, enc = int(h.DataPageHeader.V.NumValues), h.DataPageHeader.V.Encoding
+	case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
+		v2 := h.DataPageHeaderV2.V
+		n, enc = int(v2.NumValues), v2.Encoding
+		rep, def := int(v2.RepetitionLevelsByteLength), int(v2.DefinitionLevelsByteLength)
+		if rep < 0 || def < 0 || rep+def > len(body) {
+			return nil, errShortPage
+		}
+		levels, body = body[rep:rep+def], body[rep+def:]
+		size -= rep + def
+		if v2.IsCompressed.Valid && !v2.IsCompressed.V {
+			codec = format.Uncompressed
+		}
+	default:
+		return nil, fmt.Errorf("page of type %v", h.Type)
+	}
+	if n < 0 || n > maxPageRows {
+		return nil, fmt.Errorf("page of %d values", n)
+	}
+	body, err := decompress(codec, d.scratch(), body, size)
+	if err != nil {
+		return nil, err
+	}
+	if d.shareable() {
+		d.plainBuf = body
+	}
+	if h.Type == format.DataPage && d.leaf.optional {
+		if len(body) < 4 {
+			return nil, errShortPage
+		}
+		k := binary.LittleEndian.Uint32(body)
+		if uint64(k) > uint64(len(body)-4) {
+			return nil, errShortPage
+		}
+		levels, body = body[4:4+k], body[4+k:]
+	}
+	return d.vector(n, enc, levels, body)
+}
+
+// shareable says whether pages may be decompressed into one buffer again and
+// again: cells of byte arrays point into it, so for them they may not.
+func (d *pageDecoder) shareable() bool {
+	p := physical(d.leaf.elem)
+	return d.reuse && p != format.ByteArray
+}
+
+func (d *pageDecoder) scratch() []byte {
+	if d.shareable() {
+		return d.plainBuf
+	}
+	return nil
+}
+
+// vector decodes levels and values of a page of n rows.
+func (d *pageDecoder) vector(n int, enc format.Encoding, levels, body []byte) (*vector, error) {
+	v, x := &d.vec, &d.vals
+	if !d.reuse {
+		v, x = new(vector), new(values)
+	}
+	v.n = n
+	set := n
+	var at []int32
+	if d.leaf.optional && !oneRun(levels, n) {
+		if cap(d.levels) < n || !d.reuse {
+			d.levels = make([]int32, n)
+		}
+		at = d.levels[:n]
+		if err := hybrid(at, levels, 1); err != nil {
+			return nil, err
+		}
+		set = 0
+		for i, l := range at {
+			if l != 0 {
+				at[i] = int32(set)
+				set++
+			} else {
+				at[i] = -1
+			}
+		}
+	}
+	if enc == format.RLEDictionary || enc == format.PlainDictionary {
+		return v, d.indexed(v, at, set, body)
+	}
+	v.at, v.vals = at, x
+	return v, d.encoded(x, enc, body, set)
+}
+
+// indexed decodes indexes into the dictionary. at says which rows are set.
+func (d *pageDecoder) indexed(v *vector, at []int32, set int, body []byte) error {
+	if d.dict == nil {
+		return errors.New("page needs a dictionary and there is none")
+	}
+	v.vals = d.dict
+	idx := make([]int32, set)
+	if set > 0 {
+		if len(body) == 0 {
+			return errShortPage
+		}
+		if err := hybrid(idx, body[1:], uint(body[0])); err != nil {
+			return err
+		}
+	}
+	size := int32(len(d.dict.cells))
+	for _, i := range idx {
+		if i < 0 || i >= size {
+			return fmt.Errorf("dictionary index %d of %d", i, size)
+		}
+	}
+	if at == nil {
+		v.at = idx
+		return nil
+	}
+	for row, i := range at {
+		if i >= 0 {
+			at[row] = idx[i]
+		}
+	}
+	v.at = at
+	return nil
+}
+
+// encoded decodes n values that are not indexes.
+func (d *pageDecoder) encoded(x *values, enc format.Encoding, body []byte, n int) (err error) {
+	switch enc {
+	case format.Plain:
+		return d.plain(x, body, n)
+	case format.DeltaBinaryPacked:
+		if err := checkDelta(body, n); err != nil {
+			return err
+		}
+		if physical(d.leaf.elem) == format.Int32 {
+			x.i32, err = parquet.DeltaBinaryPacked.DecodeInt32(x.i32[:0], body)
+		} else {
+			x.i64, err = parquet.DeltaBinaryPacked.DecodeInt64(x.i64[:0], body)
+		}
+		if err == nil && len(x.i32) != n && len(x.i64) != n {
+			err = errShortPage
+		}
+		return err
+	case format.DeltaByteArray, format.DeltaLengthByteArray:
+		return d.deltaStrings(x, enc, body, n)
+	case format.RLE:
+		if physical(d.leaf.elem) != format.Boolean || len(body) < 4 {
+			break
+		}
+		bits := make([]int32, n)
+		if err := hybrid(bits, body[4:], 1); err != nil {
+			return err
+		}
+		x.bits = grow(x.bits, n)
+		for i, b := range bits {
+			x.bits[i] = byte(b)
+		}
+		return nil
+	}
+	return fmt.Errorf("encoding %v of %v is not supported", enc, physical(d.leaf.elem))
+}
+
+func (d *pageDecoder) deltaStrings(x *values, enc format.Encoding, body []byte, n int) error {
+	if physical(d.leaf.elem) != format.ByteArray {
+		return fmt.Errorf("encoding %v of %v is not supported", enc, physical(d.leaf.elem))
+	}
+	if err := checkDelta(body, n); err != nil {
+		return err
+	}
+	var offsets []uint32
+	var err error
+	if enc == format.DeltaByteArray {
+		x.data, offsets, err = parquet.DeltaByteArray.DecodeByteArray(nil, body, nil)
+	} else {
+		x.data, offsets, err = parquet.DeltaLengthByteArray.DecodeByteArray(nil, body, nil)
+	}
+	if err != nil {
+		return err
+	}
+	if len(offsets) != n+1 && !(n == 0 && len(offsets) == 0) {
+		return errShortPage
+	}
+	x.from, x.to = make([]uint32, n), make([]uint32, n)
+	for i := range n {
+		x.from[i], x.to[i] = offsets[i], offsets[i+1]
+		if x.to[i] < x.from[i] || int(x.to[i]) > len(x.data) {
+			return errShortPage
+		}
+	}
+	return nil
+}
+
+// checkDelta looks at the head of a delta encoding, so that a false count of
+// values does not become memory.
+func checkDelta(body []byte, n int) error {
+	for range 2 { // block size, miniblocks
+		v, k := binary.Uvarint(body)
+		if k <= 0 || v > 1<<16 {
+			return errShortPage
+		}
+		body = body[k:]
+	}
+	total, k := binary.Uvarint(body)
+	if k <= 0 || total != uint64(n) {
+		return fmt.Errorf("delta encoding of %d values where %d are expected", total, n)
+	}
+	return nil
+}
+
+// plain decodes n values in PLAIN encoding.
+func (d *pageDecoder) plain(x *values, body []byte, n int) error {
+	if n < 0 {
+		return errShortPage
+	}
+	need := func(width int) error {
+		if len(body)/width < n {
+			return errShortPage
+		}
+		return nil
+	}
+	switch p := physical(d.leaf.elem); p {
+	case format.Boolean:
+		if len(body) < (n+7)/8 {
+			return errShortPage
+		}
+		x.bits = grow(x.bits, n)
+		for i := range x.bits {
+			x.bits[i] = body[i>>3] >> (i & 7) & 1
+		}
+		return nil
+	case format.Int32:
+		if err := need(4); err != nil {
+			return err
+		}
+		x.i32 = grow(x.i32, n)
+		for i := range x.i32 {
+			x.i32[i] = int32(binary.LittleEndian.Uint32(body[i*4:]))
+		}
+		return nil
+	case format.Int64:
+		if err := need(8); err != nil {
+			return err
+		}
+		x.i64 = grow(x.i64, n)
+		for i := range x.i64 {
+			x.i64[i] = int64(binary.LittleEndian.Uint64(body[i*8:]))
+		}
+		return nil
+	case format.Float:
+		if err := need(4); err != nil {
+			return err
+		}
+		x.f32 = grow(x.f32, n)
+		for i := range x.f32 {
+			x.f32[i] = math.Float32frombits(binary.LittleEndian.Uint32(body[i*4:]))
+		}
+		return nil
+	case format.Double:
+		if err := need(8); err != nil {
+			return err
+		}
+		x.f64 = grow(x.f64, n)
+		for i := range x.f64 {
+			x.f64[i] = math.Float64frombits(binary.LittleEndian.Uint64(body[i*8:]))
+		}
+		return nil
+	case format.Int96:
+		x.data, x.width = body, 12
+		return need(12)
+	case format.FixedLenByteArray:
+		x.data, x.width = body, int(d.leaf.elem.TypeLength.V)
+		return need(x.width)
+	case format.ByteArray:
+		return plainStrings(x, body, n)
+	default:
+		return fmt.Errorf("physical type %v is not supported", p)
+	}
+}
+
+func plainStrings(x *values, body []byte, n int) error {
+	if len(body)/4 < n {
+		return errShortPage
+	}
+	x.data = body
+	x.from, x.to = grow(x.from, n), grow(x.to, n)
+	at := 0
+	for i := range n {
+		if at+4 > len(body) {
+			return errShortPage
+		}
+		k := int(binary.LittleEndian.Uint32(body[at:]))
+		at += 4
+		if k > len(body)-at {
+			return errShortPage
+		}
+		x.from[i], x.to[i] = uint32(at), uint32(at+k)
+		at += k
+	}
+	return nil
+}
+
+// grow returns s with length n, of new memory if it has too little.
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n || s == nil {
+		return make([]T, n)
+	}
+	return s[:n]
+}
