@@ -106,7 +106,7 @@ const (
 // openFile reads the footer of a Parquet object of size bytes.
 func openFile(ctx context.Context, name string, src source, size int64, local bool) (f *file, err error) {
 	defer guard(&err)
-	f = &file{name: name, src: src, size: size, window: localWindow, 
+	f = &file{name: name, src: src, size: size, window: localWindow,
 		id: openings.Add(1), indexes: map[[2]int]*pageIndex{}, bounds: map[[2]int]*keyBounds{}}
 	tail := int64(tailBytes)
 	if !local {
