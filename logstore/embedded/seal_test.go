@@ -94,11 +94,23 @@ func TestOpenTransactionIsAborted(t *testing.T) {
 func TestLostIndexEntry(t *testing.T) {
 	r := newRig(t)
 	begin(t, r.tx, r.id, "never", 1)
-	dir := crashCopy(t, r.dir)
-	if err := os.Truncate(filepath.Join(partDir(dir, "t-0"), "0.idx"), 0); err != nil {
-		t.Fatal(err)
+	put(t, r.tx0(t), "t", 0, "plain", 1)
+	for _, lose := range []int64{1, 15, 30} {
+		dir := crashCopy(t, r.dir)
+		idx := filepath.Join(partDir(dir, "t-0"), "0.idx")
+		whole, err := os.ReadFile(idx)
+		if err == nil {
+			err = os.Truncate(idx, int64(len(whole))-lose)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantKeys(t, open(t, dir).Addr(), "t", 0, "plain")
+		mended, err := os.ReadFile(idx)
+		if err != nil || len(mended) != len(whole)+15 || string(mended[:len(whole)]) != string(whole) {
+			t.Errorf("index before the crash %x, mended %x, %v", whole, mended, err)
+		}
 	}
-	wantKeys(t, open(t, dir).Addr(), "t", 0)
 }
 
 // From Note on, the transaction is committed.
