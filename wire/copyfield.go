@@ -76,6 +76,11 @@ func (p *fieldParser) parse(b []byte) (table.Value, error) {
 				return table.Check(p.t, v)
 			}
 		}
+	case table.Double:
+		// Both are exact below 2^53 and 10^22, so the quotient is the nearest double.
+		if n, scale, ok := digits(b, true); ok && len(b) <= 15 {
+			return table.FloatOf(quotient(n, scale, b)), nil
+		}
 	case table.Boolean:
 		if len(b) == 1 && (b[0] == 't' || b[0] == 'f') {
 			return table.BoolOf(b[0] == 't'), nil
@@ -125,71 +130,12 @@ func digits(b []byte, point bool) (n int64, scale int, ok bool) {
 	return n, scale, true
 }
 
-// isoDate reads the date at the start of b, YYYY-MM-DD, if it is one.
-func isoDate(b []byte) (days int64, ok bool) {
-	if len(b) < 10 || b[4] != '-' || b[7] != '-' {
-		return 0, false
-	}
-	y, ok1 := four(b)
-	m, ok2 := two(b[5:])
-	d, ok3 := two(b[8:])
-	if !ok1 || !ok2 || !ok3 || y == 0 || m < 1 || m > 12 || d < 1 || d > 28 && d > monthDays(y, m) {
-		return 0, false
-	}
-	return table.DaysOf(y, m, d), true
-}
+var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// isoTimestamp reads YYYY-MM-DD HH:MM:SS with up to six digits of fraction.
-func isoTimestamp(b []byte) (micros int64, ok bool) {
-	days, ok := isoDate(b)
-	if !ok || len(b) < 19 || len(b) == 20 || len(b) > 26 || b[10] != ' ' && b[10] != 'T' || b[13] != ':' || b[16] != ':' {
-		return 0, false
+// quotient is n / 10^scale; -0 has its sign in the text alone.
+func quotient(n int64, scale int, b []byte) float64 {
+	if n == 0 && b[0] == '-' {
+		return math.Copysign(0, -1)
 	}
-	h, ok1 := two(b[11:])
-	m, ok2 := two(b[14:])
-	s, ok3 := two(b[17:])
-	if !ok1 || !ok2 || !ok3 || h > 23 || m > 59 || s > 59 {
-		return 0, false
-	}
-	frac := int64(0)
-	if len(b) > 19 {
-		if b[19] != '.' {
-			return 0, false
-		}
-		for i := 20; i < 26; i++ {
-			frac *= 10
-			if i < len(b) {
-				d := b[i] - '0'
-				if d > 9 {
-					return 0, false
-				}
-				frac += int64(d)
-			}
-		}
-	}
-	return days*86_400_000_000 + int64(h*3600+m*60+s)*1_000_000 + frac, true
-}
-
-func two(b []byte) (int, bool) {
-	hi, lo := b[0]-'0', b[1]-'0'
-	return int(hi)*10 + int(lo), hi <= 9 && lo <= 9
-}
-
-func four(b []byte) (int, bool) {
-	hi, ok1 := two(b)
-	lo, ok2 := two(b[2:])
-	return hi*100 + lo, ok1 && ok2
-}
-
-func monthDays(y, m int) int {
-	switch m {
-	case 2:
-		if y%4 == 0 && (y%100 != 0 || y%400 == 0) {
-			return 29
-		}
-		return 28
-	case 4, 6, 9, 11:
-		return 30
-	}
-	return 31
+	return float64(n) / powers[scale]
 }

@@ -21,7 +21,7 @@ const (
 // pgEpoch is 2000-01-01, from which Postgres' binary formats count.
 const (
 	pgEpochDays   = 10957
-	pgEpochMicros = pgEpochDays * 86_400_000_000
+	pgEpochMicros = pgEpochDays * microsPerDay
 )
 
 // codec says how a column's values become bytes; chosen once per result.
@@ -216,17 +216,14 @@ func (e *cell) appendText(dst []byte, v *table.Value, loc *time.Location) []byte
 		if s := infinite(v.Int(), DateInfinity, math.MinInt32); s != "" {
 			return append(dst, s...)
 		}
-		return table.AppendText(dst, table.Type{Kind: table.Date}, *v, nil)
+		return appendDate(dst, v)
 	case textTime:
 		return table.AppendText(dst, table.Type{Kind: table.Time}, *v, nil)
 	case textTimestamp, textTimestamptz:
 		if s := infinite(v.Micros(), TimestampInfinity, math.MinInt64); s != "" {
 			return append(dst, s...)
 		}
-		if e.codec == textTimestamp {
-			return table.AppendText(dst, table.Type{Kind: table.Timestamp}, *v, nil)
-		}
-		return table.AppendText(dst, table.Type{Kind: table.TimestampLTZ}, *v, loc)
+		return appendTimestamp(dst, v, e.codec == textTimestamptz, loc)
 	}
 	return dst // the text form of a type without a native one is never empty
 }
