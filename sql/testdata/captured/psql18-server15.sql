@@ -1,0 +1,22 @@
+SELECT c2.relname, i.indisprimary, i.indisunique, i.indisclustered, i.indisvalid, pg_get_indexdef(i.indexrelid, 0, true), pg_get_constraintdef(con.oid, true), contype, condeferrable, condeferred, i.indisreplident, c2.reltablespace, false AS conperiod FROM pg_class c, pg_class c2, pg_index i LEFT JOIN pg_constraint con ON (conrelid = i.indrelid AND conindid = i.indexrelid AND contype IN ('p','u','x')) WHERE c.oid = '16399' AND c.oid = i.indrelid AND i.indexrelid = c2.oid ORDER BY i.indisprimary DESC, c2.relname;
+
+SELECT true as sametable, conname, pg_get_constraintdef(r.oid, true) as condef, regclass_out(conrelid) AS ontable FROM pg_constraint r WHERE r.conrelid = '16416' AND r.contype = 'f' AND conparentid = 0 ORDER BY conname;
+
+SELECT conname, regclass_out(conrelid) AS ontable, pg_get_constraintdef(oid, true) AS condef FROM pg_constraint c WHERE confrelid IN (SELECT pg_partition_ancestors('16416') UNION ALL VALUES (regclass_in('16416'))) AND contype = 'f' AND conparentid = 0 ORDER BY conname;
+
+SELECT conrelid = regclass_in('16430') AS sametable, conname, pg_get_constraintdef(oid, true) AS condef, regclass_out(conrelid) AS ontable FROM pg_constraint, pg_partition_ancestors('16430') WHERE conrelid = relid AND contype = 'f' AND conparentid = 0 ORDER BY sametable DESC, conname;
+
+SELECT conname, regclass_out(conrelid) AS ontable, pg_get_constraintdef(oid, true) AS condef FROM pg_constraint c WHERE confrelid IN (SELECT pg_partition_ancestors('16430') UNION ALL VALUES (regclass_in('16430'))) AND contype = 'f' AND conparentid = 0 ORDER BY conname;
+
+SELECT c2.relname, i.indisprimary, i.indisunique, i.indisclustered, i.indisvalid, pg_get_indexdef(i.indexrelid, 0, true), pg_get_constraintdef(con.oid, true), contype, condeferrable, condeferred, i.indisreplident, c2.reltablespace, false AS conperiod FROM pg_class c, pg_class c2, pg_index i LEFT JOIN pg_constraint con ON (conrelid = i.indrelid AND conindid = i.indexrelid AND contype IN ('p','u','x')) WHERE c.oid = '16390' AND c.oid = i.indrelid AND i.indexrelid = c2.oid ORDER BY i.indisprimary DESC, c2.relname;
+
+SELECT pg_get_userbyid(d.defaclrole) AS "Owner", n.nspname AS "Schema", CASE d.defaclobjtype WHEN 'r' THEN 'table' WHEN 'S' THEN 'sequence' WHEN 'f' THEN 'function' WHEN 'T' THEN 'type' WHEN 'n' THEN 'schema' WHEN 'L' THEN 'large object' END AS "Type", CASE WHEN array_length(d.defaclacl, 1) = 0 THEN '(none)' ELSE array_to_string(d.defaclacl, '
+') END AS "Access privileges" FROM pg_default_acl d LEFT JOIN pg_namespace n ON n.oid = d.defaclnamespace ORDER BY 1, 2, 3;
+
+SELECT n.nspname as "Schema", p.proname as "Name", pg_get_function_result(p.oid) as "Result data type", pg_get_function_arguments(p.oid) as "Argument data types", CASE p.prokind WHEN 'a' THEN 'agg' WHEN 'w' THEN 'window' WHEN 'p' THEN 'proc' ELSE 'func' END as "Type", CASE WHEN p.provolatile = 'i' THEN 'immutable' WHEN p.provolatile = 's' THEN 'stable' WHEN p.provolatile = 'v' THEN 'volatile' END as "Volatility", CASE WHEN p.proparallel = 'r' THEN 'restricted' WHEN p.proparallel = 's' THEN 'safe' WHEN p.proparallel = 'u' THEN 'unsafe' END as "Parallel", pg_get_userbyid(p.proowner) as "Owner", CASE WHEN prosecdef THEN 'definer' ELSE 'invoker' END AS "Security", CASE WHEN p.proleakproof THEN 'yes' ELSE 'no' END as "Leakproof?", CASE WHEN array_length(p.proacl, 1) = 0 THEN '(none)' ELSE array_to_string(p.proacl, '
+') END AS "Access privileges", l.lanname as "Language", CASE WHEN l.lanname IN ('internal', 'c') THEN p.prosrc END as "Internal name", obj_description(p.oid, 'pg_proc') as "Description" FROM pg_proc p LEFT JOIN pg_namespace n ON n.oid = p.pronamespace LEFT JOIN pg_language l ON l.oid = p.prolang WHERE p.proname ~ '^(f1)$' AND pg_function_is_visible(p.oid) ORDER BY 1, 2, 4;
+
+SELECT c.conname, a.attname, c.connoinherit, c.conislocal, c.coninhcount <> 0, c.convalidated FROM pg_constraint c JOIN pg_attribute a ON (a.attrelid = c.conrelid AND a.attnum = c.conkey[1]) WHERE c.contype = 'n' AND c.conrelid = regclass_in('16390') ORDER BY a.attnum;
+
+SELECT e.extname AS "Name", e.extversion AS "Version", ae.default_version AS "Default version",n.nspname AS "Schema", d.description AS "Description" FROM pg_extension e LEFT JOIN pg_namespace n ON n.oid = e.extnamespace LEFT JOIN pg_description d ON d.objoid = e.oid AND d.classoid = regclass_in('pg_catalog.pg_extension') LEFT JOIN pg_available_extensions() ae(name, default_version, comment) ON ae.name = e.extname ORDER BY 1;
+
