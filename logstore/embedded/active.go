@@ -34,7 +34,7 @@ func newSyncPlan() *syncPlan {
 const maxSyncs = 32
 
 // syncAll syncs files, then folders: a name on the disk has its bytes there.
-func (p *syncPlan) syncAll() error {
+func (p *syncPlan) syncAll(datasync func(*os.File) error) error {
 	if err := parallel(p.files, datasync); err != nil {
 		return err
 	}

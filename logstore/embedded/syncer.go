@@ -13,9 +13,10 @@ import (
 // syncer puts the log on the disk, for all callers together: what arrives
 // while a round runs goes out in the next one.
 type syncer struct {
-	dir   string
-	kafka string
-	watch *watch
+	dir      string
+	kafka    string
+	watch    *watch
+	datasync func(*os.File) error // of a file; a test's looks on
 
 	mu      sync.Mutex // guards queue, closed and sends to wake
 	queue   []*syncRequest
@@ -47,14 +48,15 @@ func newSyncer(dir string, w *watch, parts []*partition) (*syncer, error) {
 		return nil, err
 	}
 	s := &syncer{
-		dir:     dir,
-		kafka:   filepath.Join(dir, kafkaDir),
-		watch:   w,
-		wake:    make(chan struct{}, 1),
-		stopped: make(chan error, 1),
-		notes:   notes,
-		files:   map[TopicPartition]*activeFile{},
-		durable: map[string]int64{},
+		dir:      dir,
+		kafka:    filepath.Join(dir, kafkaDir),
+		watch:    w,
+		datasync: datasync,
+		wake:     make(chan struct{}, 1),
+		stopped:  make(chan error, 1),
+		notes:    notes,
+		files:    map[TopicPartition]*activeFile{},
+		durable:  map[string]int64{},
 	}
 	for _, p := range parts {
 		if !p.hasBatches {
@@ -132,7 +134,7 @@ func (s *syncer) round(reqs []*syncRequest) {
 	plan, missing := s.plan(reqs)
 	err := s.write(plan, reqs)
 	if err == nil {
-		err = plan.syncAll()
+		err = plan.syncAll(s.datasync)
 	}
 	if err == nil {
 		err = s.landed(plan)
@@ -316,7 +318,7 @@ func (s *syncer) syncEverything() error {
 		plan.files, plan.spent = append(plan.files, f), append(plan.spent, f)
 	}
 	plan.dirs = append(plan.dirs, s.kafka)
-	if err := plan.syncAll(); err != nil {
+	if err := plan.syncAll(s.datasync); err != nil {
 		return err
 	}
 	return s.landed(plan)
