@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // TopicPartition names a partition of the log.
@@ -32,6 +33,28 @@ type NotedPart struct {
 }
 
 func (n Note) producer() producer { return producer{n.ProducerID, n.ProducerEpoch} }
+
+// merged is the note with one part for each partition, the latest. A
+// transaction shared by several statements names a partition for each.
+func (n Note) merged() Note {
+	latest := map[NotedPart]int64{}
+	for _, p := range n.Parts {
+		last := p.Last
+		p.Last = 0
+		latest[p] = max(latest[p], last)
+	}
+	parts := make([]NotedPart, 0, len(latest))
+	for _, p := range n.Parts {
+		key := p
+		key.Last = 0
+		if last, ok := latest[key]; ok {
+			parts = append(parts, NotedPart{p.Topic, p.TopicID, p.Partition, last})
+			delete(latest, key)
+		}
+	}
+	n.Parts = parts
+	return n
+}
 
 // validate finds what only a bug of the caller can cause, before it is durable.
 func (n Note) validate() error {
@@ -68,8 +91,8 @@ type noteBook struct {
 
 // noted is a note that is still needed.
 type noted struct {
-	slot  int
-	parts []TopicPartition
+	slot int
+	note Note
 }
 
 func noteFiles(dir string) [2]string {
@@ -119,8 +142,10 @@ func (b *noteBook) write(notes []Note) (*os.File, error) {
 			return nil, err
 		}
 		buf = appendEntry(buf, data)
-		b.retire(n.producer())
-		b.open[n.producer()] = noted{b.cur, n.partitions()}
+		if old, ok := b.open[n.producer()]; ok {
+			b.retire(old.note)
+		}
+		b.open[n.producer()] = noted{b.cur, n}
 		b.needed[b.cur]++
 	}
 	f := b.slots[b.cur]
@@ -131,12 +156,12 @@ func (b *noteBook) write(notes []Note) (*os.File, error) {
 	return f, nil
 }
 
-// retire says that the markers of the producer's noted transaction are on the
-// disk.
-func (b *noteBook) retire(p producer) {
-	if n, ok := b.open[p]; ok {
-		b.needed[n.slot]--
-		delete(b.open, p)
+// retire says that the markers of the noted transaction are on the disk. It
+// may come late, after the producer's next note.
+func (b *noteBook) retire(n Note) {
+	if open, ok := b.open[n.producer()]; ok && slices.Equal(open.note.Parts, n.Parts) {
+		b.needed[open.slot]--
+		delete(b.open, n.producer())
 	}
 }
 

@@ -305,7 +305,7 @@ func TestNoteSlotsAreUsedAgain(t *testing.T) {
 		other := n
 		other.ProducerID = int64(2 + i%2)
 		must(b.write([]Note{n, other}))
-		b.retire(other.producer())
+		b.retire(other)
 	}
 	for i, f := range b.slots {
 		if st := must(f.Stat()); st.Size() > 2*slotBytes {

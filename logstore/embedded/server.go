@@ -155,6 +155,7 @@ func (s *Server) Note(ctx context.Context, n Note) error {
 	if err := n.validate(); err != nil {
 		return err
 	}
+	n = n.merged()
 	return s.sync.do(ctx, &syncRequest{parts: n.partitions(), note: &n})
 }
 
@@ -163,6 +164,7 @@ func (s *Server) Note(ctx context.Context, n Note) error {
 // aborted nobody may be told before it returns nil: until then a crash commits
 // it, as its note says.
 func (s *Server) Ended(ctx context.Context, n Note) error {
+	n = n.merged()
 	return s.sync.do(ctx, &syncRequest{parts: n.partitions(), ended: &n})
 }
 

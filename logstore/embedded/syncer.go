@@ -156,7 +156,7 @@ func (s *syncer) round(reqs []*syncRequest) {
 // answer is the outcome of one request of a round that went well.
 func (s *syncer) answer(r *syncRequest, missing map[TopicPartition]error) error {
 	if r.ended != nil {
-		s.notes.retire(r.ended.producer())
+		s.notes.retire(*r.ended)
 		return nil // a partition deleted since has no markers to keep
 	}
 	for _, tp := range r.parts {
@@ -181,7 +181,7 @@ func (s *syncer) plan(reqs []*syncRequest) (*syncPlan, map[TopicPartition]error)
 		}
 		// The note before it of the same producer goes with this round, so
 		// its markers must be in it.
-		for _, tp := range s.notes.open[r.note.producer()].parts {
+		for _, tp := range s.notes.open[r.note.producer()].note.partitions() {
 			s.planPart(plan, missing, tp)
 		}
 	}
