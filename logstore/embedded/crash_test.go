@@ -26,7 +26,7 @@ import (
 // writes to it, the parent kills it at random moments, one in five while it
 // opens, and the next child shows what is there.
 var (
-	crashKills = flag.Int("crash.kills", 14, "SIGKILLs of the crash trial")
+	crashKills = flag.Int("crash.kills", 10, "SIGKILLs of the crash trial")
 	crashSeed  = flag.Uint64("crash.seed", 0, "seed of the crash trial, 0 for a random one")
 )
 

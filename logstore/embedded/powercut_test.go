@@ -228,9 +228,9 @@ func (w *world) verify(dir string) {
 func TestPowerCut(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	for round := range uint64(3) {
+	for round := range uint64(2) {
 		w := newWorld(t, seed+round)
-		left := 12 // of about 100 moments
+		left := 8 // of about 100 moments
 		w.steps(25, func() {
 			if left > 0 && w.rng.IntN(8) == 0 {
 				left--
