@@ -87,7 +87,7 @@ type pending struct {
 	big   bool // a transaction of its own
 	alone bool // its shared transaction was aborted: it goes alone
 	tries int
-	left  bool // its caller was told "unknown"; guarded by gatherer.mu
+	left  bool         // its caller was told "unknown"; guarded by gatherer.mu
 	done  chan outcome // has room for the one outcome
 }
 

@@ -46,9 +46,9 @@ type fetcher struct {
 
 // brokerPolls are the readers of one broker and the pollers that serve them.
 type brokerPolls struct {
-	id     int32
-	ready  map[*Reader]struct{} // have room and are in no poll
-	idle   []int                // pollers without a poll
+	id    int32
+	ready map[*Reader]struct{} // have room and are in no poll
+	idle  []int                // pollers without a poll
 }
 
 func newFetcher(l *Log) (*fetcher, error) {

@@ -32,8 +32,8 @@
 //     the seal appends the others, as the note or any of the markers says.
 //  4. The client may be answered.
 //  5. Ended: the markers are synced, and the note may go. Were it to go
-//     before, a power cut could keep one marker's partition open: aborted at
-//     the next start, committed in the others.
+//     before, a power cut that loses every marker would abort the transaction
+//     at the next start.
 //
 // Whoever aborts a noted transaction must not tell before Ended has returned:
 // until the abort markers are on the disk, the note commits it.

@@ -80,19 +80,25 @@ func endTransactions(kafka string, parts []*partition, notes []Note) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
 	ended := map[producer]bool{}
 	for _, p := range parts {
-		for _, id := range slices.Sorted(maps.Keys(p.open)) {
-			open := p.open[id]
-			commit := commits[openKey{p.id, p.Partition, id, open.last}]
-			if err := p.end(id, commit, now); err != nil {
-				return fmt.Errorf("end a transaction in log %s-%d: %w", p.Topic, p.Partition, err)
-			}
-			ended[producer{id, open.epoch}] = commit
+		for id, open := range p.open {
+			ended[producer{id, open.epoch}] = commits[p.openKey(id)]
 		}
 	}
-	return fence(filepath.Join(kafka, "pids.log"), ended)
+	// First, so that who is cut off between the two does it again.
+	if err := fence(filepath.Join(kafka, "pids.log"), ended); err != nil {
+		return fmt.Errorf("fence producers: %w", err)
+	}
+	now := time.Now()
+	for _, p := range parts {
+		for _, id := range slices.Sorted(maps.Keys(p.open)) {
+			if err := p.end(id, commits[p.openKey(id)], now); err != nil {
+				return fmt.Errorf("end a transaction in log %s-%d: %w", p.Topic, p.Partition, err)
+			}
+		}
+	}
+	return nil
 }
 
 // openKey names the rows of one open transaction in one partition.
@@ -101,6 +107,10 @@ type openKey struct {
 	partition int32
 	producer  int64
 	last      int64
+}
+
+func (p *partition) openKey(producerID int64) openKey {
+	return openKey{p.id, p.Partition, producerID, p.open[producerID].last}
 }
 
 // partKey names a partition over re-creations of its topic.
