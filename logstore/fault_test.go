@@ -126,6 +126,7 @@ func (c *cutConn) Read(b []byte) (int, error) {
 }
 
 func TestLostAnswerOfAPlainBatch(t *testing.T) {
+	t.Parallel()
 	var c cutter
 	addrs := brokers(t)
 	l := open(t, addrs, c.option)
@@ -153,6 +154,7 @@ func TestLostAnswerOfAPlainBatch(t *testing.T) {
 }
 
 func TestRequestThatNeverLeaves(t *testing.T) {
+	t.Parallel()
 	var c cutter
 	l := open(t, brokers(t), c.option)
 	topic := create(t, l, 2)
@@ -197,6 +199,7 @@ func values(got []string) []string {
 }
 
 func TestReaderSurvivesTheBroker(t *testing.T) {
+	t.Parallel()
 	var c cutter
 	addrs := brokers(t)
 	l := open(t, addrs, c.option)
@@ -233,6 +236,7 @@ func TestReaderSurvivesTheBroker(t *testing.T) {
 }
 
 func TestLostAnswerOfACommit(t *testing.T) {
+	t.Parallel()
 	var c cutter
 	l := open(t, brokers(t), c.option)
 	topic := create(t, l, 2)
@@ -273,6 +277,7 @@ func TestLostAnswerOfACommit(t *testing.T) {
 // The answer is lost, and before anybody can ask again the producer is fenced:
 // only the log knows.
 func TestFencedAfterALostAnswer(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []int32{cutOnce, cutBefore} {
 		var c cutter
 		addrs := brokers(t)
@@ -353,6 +358,7 @@ func TestNobodyThere(t *testing.T) {
 
 // One statement, one batch: no statement is ever split over two.
 func TestStatementsStayWhole(t *testing.T) {
+	t.Parallel()
 	addrs := brokers(t)
 	l := open(t, addrs)
 	topic := create(t, l, 1)
