@@ -9,8 +9,6 @@ import (
 
 	"dtstore/manifest"
 	"dtstore/table"
-
-	"github.com/google/uuid"
 )
 
 // listFile is a manifest list that has been written.
@@ -76,6 +74,7 @@ func (s *Snapshot) stamp(log LogID, covered map[table.Bucket]Covered, id, parent
 	s.Properties[propLog] = text
 	s.Properties[propCommit] = id
 	s.Properties[propParent] = parent
+	s.log = &logRecord{log, covered}
 	s.raw, err = s.Encode()
 	return err
 }
@@ -237,7 +236,7 @@ func (a *attempt) writeManifests(ctx context.Context, entries []manifest.Entry) 
 		return nil, err
 	}
 	var out []manifest.ListEntry
-	id := uuid.NewString()
+	id := a.t.newID()
 	for n := 0; len(entries) > 0; n++ {
 		some := entries[:min(len(entries), entriesPerManifest)]
 		entries = entries[len(some):]
@@ -264,7 +263,7 @@ func (a *attempt) writeList(ctx context.Context, list []manifest.ListEntry) (lis
 	if err != nil {
 		return listFile{}, err
 	}
-	f := listFile{fmt.Sprintf("manifest-list-%s-0", uuid.NewString()), int64(len(b))}
+	f := listFile{"manifest-list-" + a.t.newID() + "-0", int64(len(b))}
 	if err := a.put(ctx, f.name, b); err != nil {
 		return listFile{}, err
 	}

@@ -10,8 +10,9 @@ import (
 // defaultCacheBytes holds the manifests of a table of some 60,000 files.
 const defaultCacheBytes = 64 << 20
 
-// Cache keeps decoded manifests and manifest lists, which never change, up to a number of bytes;
-// the ones longest unused go first.
+// Cache keeps decoded manifests, manifest lists and snapshots up to a number of bytes; the ones
+// longest unused go first. Manifests and lists never change, and are not read again. A snapshot's
+// number may have been freed and taken since, so its file is read and compared.
 type Cache struct {
 	limit int64
 
@@ -21,12 +22,13 @@ type Cache struct {
 	order *list.List               // guarded by mu: most recently used first
 }
 
-// cached is one decoded file; one of entries and list is set.
+// cached is one decoded file; one of entries, list and snapshot is set.
 type cached struct {
-	key     string
-	bytes   int64
-	entries []manifest.Entry
-	list    []manifest.ListEntry
+	key      string
+	bytes    int64
+	entries  []manifest.Entry
+	list     []manifest.ListEntry
+	snapshot *Snapshot
 }
 
 // NewCache returns a cache of so many bytes; 0 means 64 MiB.

@@ -9,10 +9,7 @@ import (
 )
 
 // strayError says that a snapshot was put in a number that had been freed, and was taken back.
-type strayError struct {
-	reason  string
-	dropped bool // because the table was dropped
-}
+type strayError struct{ reason string }
 
 func (e *strayError) Error() string { return e.reason }
 
@@ -67,7 +64,11 @@ func (t *Table) inChain(ctx context.Context, next, base *Snapshot) error {
 		return err
 	}
 	if h.dropped != nil && next.ID <= h.dropped.ID {
-		return t.takeBack(ctx, next, &strayError{fmt.Sprintf("the table was dropped at snapshot %d", h.dropped.ID), true})
+		// Put before the DROP or after it: in neither case is it of use to anybody.
+		if err := t.store.Delete(ctx, t.snapshotKey(next.ID)); err != nil {
+			return fmt.Errorf("take back snapshot %d of %s: %w", next.ID, t.path, err)
+		}
+		return fmt.Errorf("%w at snapshot %d, snapshot %d was put before or after", ErrDropped, h.dropped.ID, next.ID)
 	}
 	if len(h.ids) == 0 {
 		return fmt.Errorf("snapshot %d went away after it was put", next.ID)
@@ -76,7 +77,7 @@ func (t *Table) inChain(ctx context.Context, next, base *Snapshot) error {
 	if newest == next.ID {
 		return nil
 	}
-	stray := &strayError{reason: fmt.Sprintf("the table was at snapshot %d already when %d was put", newest, next.ID)}
+	stray := &strayError{fmt.Sprintf("the table was at snapshot %d already when %d was put", newest, next.ID)}
 	above, err := t.Read(ctx, next.ID+1)
 	if errors.Is(err, objstore.ErrNotExist) {
 		// It was there once, as newer ones are, so it has been freed; and next before it, if

@@ -305,11 +305,7 @@ func (a *attempt) outcome(next *Snapshot, err error) error {
 		if len(a.puts) > 0 {
 			return fmt.Errorf("commit %s to %s: %w: %w", a.c.ID, a.t.path, ErrUnknown, err)
 		}
-		var cause error
-		if stray.dropped {
-			cause = ErrDropped
-		}
-		return a.fenced(a.buckets(), err.Error(), cause)
+		return a.fenced(a.buckets(), err.Error(), nil)
 	}
 	return fmt.Errorf("commit %s to %s: %w: %w", a.c.ID, a.t.path, ErrUnknown, err)
 }

@@ -7,8 +7,6 @@ import (
 
 	"dtstore/manifest"
 	"dtstore/table"
-
-	"github.com/google/uuid"
 )
 
 // Create puts the first snapshot of a table whose schema is there and whose log is new: no
@@ -17,12 +15,13 @@ import (
 // first has put. A table with another log in its place is an error (42P07).
 //
 // Numbers go on after those of a table that was dropped here before, and what its DROP left
-// undone is done first (C4).
+// undone is done first (C4), but for its schema: that has been replaced already. ErrDropped if it
+// was the table with this very log.
 func (t *Table) Create(ctx context.Context, log LogID, buckets int, schemaID int64) (*Snapshot, error) {
 	if log == "" || buckets < 1 {
 		return nil, fmt.Errorf("create %s: log %q, %d buckets", t.path, log, buckets)
 	}
-	c := &creation{t: t, log: log, buckets: buckets, schemaID: schemaID, id: uuid.NewString()}
+	c := &creation{t: t, log: log, buckets: buckets, schemaID: schemaID, id: t.newID()}
 	var cause error
 	for try := range maxTries {
 		if try > 0 {
@@ -37,7 +36,7 @@ func (t *Table) Create(ctx context.Context, log LogID, buckets int, schemaID int
 			return s, nil
 		}
 		cause = err
-		if te := (*table.Error)(nil); errors.As(err, &te) || ctx.Err() != nil {
+		if te := (*table.Error)(nil); errors.As(err, &te) || errors.Is(err, ErrDropped) || errors.Is(err, ErrNone) || ctx.Err() != nil {
 			break
 		}
 	}
@@ -58,7 +57,10 @@ func (c *creation) once(ctx context.Context) (*Snapshot, error) {
 	cur, err := t.newest(ctx)
 	switch {
 	case err == nil && cur.Dropped():
-		if err := t.finishDrop(ctx, cur, nil); err != nil {
+		if log, _, _ := cur.Log(); log == c.log {
+			return nil, fmt.Errorf("%w at snapshot %d", ErrDropped, cur.ID)
+		}
+		if err := t.finishDrop(ctx, cur, nil, false); err != nil {
 			return nil, err
 		}
 		return nil, errors.New("a DROP was finished first")
@@ -100,6 +102,19 @@ func (c *creation) build(ctx context.Context) (*Snapshot, error) {
 	if d != nil {
 		first = d.ID + 1
 	}
+	if d != nil && d.TopicID == c.log {
+		return nil, fmt.Errorf("%w at snapshot %d", ErrDropped, d.ID)
+	}
+	// Looked at after the mark: a caller who slept over a DROP and a CREATE must not put the
+	// first snapshot of a table that is gone.
+	switch log, ok, err := t.schemaLog(ctx); {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, fmt.Errorf("%w: no schema with a topic id", ErrNone)
+	case log != c.log:
+		return nil, table.Errorf("42P07", "table %s exists already, with the log %s", t.path, log)
+	}
 	empty, err := manifest.EncodeList(nil)
 	if err != nil {
 		return nil, err
@@ -109,7 +124,7 @@ func (c *creation) build(ctx context.Context) (*Snapshot, error) {
 		ID: first, SchemaID: c.schemaID, BaseListSize: &size, DeltaListSize: &size,
 		CommitUser: c.id, CommitIdentifier: int64(first), CommitKind: "APPEND", TimeMillis: t.now().UnixMilli(),
 	}
-	name := uuid.NewString()
+	name := t.newID()
 	for i, list := range []*string{&next.BaseList, &next.DeltaList} {
 		*list = fmt.Sprintf("manifest-list-%s-%d", name, i)
 		if err := t.store.Put(ctx, t.key("manifest", *list), empty); err != nil {
@@ -127,6 +142,9 @@ func (c *creation) build(ctx context.Context) (*Snapshot, error) {
 // remains, which keeps a later table of this name from using its numbers (seam C4). The topic is
 // the caller's to delete. It may be called again after an error, and then finishes; a table that
 // is another by now is an error, [FencedError].
+//
+// One caller at a time: a store cannot delete a file only if it is still the same, so a second one
+// that slept between two calls might delete the schema of the next table of this name.
 //
 // Drop is a commit: it puts a last snapshot that says so. From then on every reader and committer
 // sees it; what follows is only cleaning up.
@@ -163,7 +181,7 @@ func (t *Table) dropOnce(ctx context.Context, log LogID) (done bool, err error) 
 		if id != log {
 			return false, &FencedError{Table: t.path, Reason: fmt.Sprintf("the table's log was %s, not %s", id, log), cause: ErrDropped}
 		}
-		if err := t.finishDrop(ctx, cur, nil); err != nil {
+		if err := t.finishDrop(ctx, cur, nil, true); err != nil {
 			return false, err
 		}
 		return true, nil
@@ -183,7 +201,7 @@ func (t *Table) dropOnce(ctx context.Context, log LogID) (done bool, err error) 
 	}
 	mark := &Snapshot{
 		ID: cur.ID + 1, SchemaID: cur.SchemaID, BaseList: cur.BaseList, BaseListSize: cur.BaseListSize, DeltaList: cur.DeltaList, DeltaListSize: cur.DeltaListSize,
-		CommitUser: uuid.NewString(), CommitIdentifier: int64(cur.ID + 1), CommitKind: "OVERWRITE", TimeMillis: max(t.now().UnixMilli(), cur.TimeMillis),
+		CommitUser: t.newID(), CommitIdentifier: int64(cur.ID + 1), CommitKind: "OVERWRITE", TimeMillis: max(t.now().UnixMilli(), cur.TimeMillis),
 		TotalRecords: cur.TotalRecords, DeltaRecords: 0,
 	}
 	if err := mark.stamp(log, covered, mark.CommitUser, cur.CommitID(), map[string]string{propDropped: "true"}); err != nil {
@@ -195,7 +213,7 @@ func (t *Table) dropOnce(ctx context.Context, log LogID) (done bool, err error) 
 	if err := t.inChain(ctx, mark, cur); err != nil {
 		return false, err
 	}
-	if err := t.finishDrop(ctx, mark, files); err != nil {
+	if err := t.finishDrop(ctx, mark, files, true); err != nil {
 		return false, err
 	}
 	return true, nil
@@ -212,7 +230,7 @@ func (t *Table) dropEmpty(ctx context.Context, log LogID) (done bool, err error)
 	if !ok || id != log {
 		return true, nil
 	}
-	c := &creation{t: t, log: log, buckets: 1, id: uuid.NewString()}
+	c := &creation{t: t, log: log, buckets: 1, id: t.newID()}
 	if _, err := c.once(ctx); err != nil {
 		return false, err
 	}

@@ -19,7 +19,9 @@ import (
 // files are the table's, listed before it was marked. If nil, an earlier DROP was broken off: then
 // only what its snapshots name is removed, since what else lies there may be the next table's
 // already, and a sweep takes the rest.
-func (t *Table) finishDrop(ctx context.Context, mark *Snapshot, files []string) error {
+//
+// schemas says to remove the schema files too, if they are still those of the marked table.
+func (t *Table) finishDrop(ctx context.Context, mark *Snapshot, files []string, schemas bool) error {
 	log, _, _ := mark.Log()
 	d, err := t.readDropped(ctx)
 	if err != nil {
@@ -43,15 +45,12 @@ func (t *Table) finishDrop(ctx context.Context, mark *Snapshot, files []string) 
 			return err
 		}
 	}
-	if id, ok, err := t.schemaLog(ctx); err != nil {
-		return err
-	} else if ok && id == log {
-		for o, err := range t.store.List(ctx, t.key("schema", "")) {
-			if err != nil {
-				return fmt.Errorf("list schemas of %s: %w", t.path, err)
-			}
-			files = append(files, o.Key)
+	if schemas {
+		more, err := t.schemaFiles(ctx, log)
+		if err != nil {
+			return err
 		}
+		files = append(files, more...)
 	}
 	files = append(files, t.key("consumer", ownConsumer), t.key("snapshot", "LATEST"), t.key("snapshot", "EARLIEST"))
 	for _, key := range files {
@@ -66,6 +65,22 @@ func (t *Table) finishDrop(ctx context.Context, mark *Snapshot, files []string) 
 	}
 	t.removeFolders(ctx, files)
 	return nil
+}
+
+// schemaFiles lists the schemas if the newest is of the table with that log.
+func (t *Table) schemaFiles(ctx context.Context, log LogID) ([]string, error) {
+	id, ok, err := t.schemaLog(ctx)
+	if err != nil || !ok || id != log {
+		return nil, err
+	}
+	var out []string
+	for o, err := range t.store.List(ctx, t.key("schema", "")) {
+		if err != nil {
+			return nil, fmt.Errorf("list schemas of %s: %w", t.path, err)
+		}
+		out = append(out, o.Key)
+	}
+	return out, nil
 }
 
 // removeFolders removes the folders of files, where nothing else lies in them; innermost first.

@@ -47,3 +47,9 @@ func MergeManifestsAt(n int) func() {
 	mergeOptions.MinCount = n
 	return func() { mergeOptions = before }
 }
+
+// SetIDs makes t take its uuids from newID.
+func (t *Table) SetIDs(newID func() string) { t.newID = newID }
+
+// Raw returns the bytes of the file that s was read from or put into.
+func Raw(s *Snapshot) []byte { return s.raw }

@@ -45,16 +45,19 @@ type logCovered struct {
 
 // Log returns the log's identity and what of each bucket is covered, as recorded in this very
 // snapshot; false if another engine made it (then see [Table.Position]).
+//
+// The map is shared: not to be modified.
 func (s *Snapshot) Log() (LogID, map[table.Bucket]Covered, bool) {
-	text, ok := s.Properties[propLog]
-	if !ok {
+	if s.log == nil {
 		return "", nil, false
 	}
-	id, covered, err := decodeLog(text)
-	if err != nil {
-		panic(fmt.Sprintf("snapshot: %v passed its check", err))
-	}
-	return id, covered, true
+	return s.log.id, s.log.covered, true
+}
+
+// logRecord is what dtstore.log says.
+type logRecord struct {
+	id      LogID
+	covered map[table.Bucket]Covered
 }
 
 // CommitID returns the uuid of the commit that made s; "" if another engine did.
@@ -106,9 +109,11 @@ func (s *Snapshot) checkProperties() error {
 		}
 	}
 	if text, ok := s.Properties[propLog]; ok {
-		if _, _, err := decodeLog(text); err != nil {
+		id, covered, err := decodeLog(text)
+		if err != nil {
 			return err
 		}
+		s.log = &logRecord{id, covered}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dtstore/table"
@@ -43,6 +44,7 @@ type Snapshot struct {
 	NextRowID        *int64
 
 	unknown map[string]json.RawMessage // keys that mean nothing to us
+	log     *logRecord                 // dtstore.log, decoded
 	raw     []byte                     // the file's bytes, if it was read from one or put into one
 }
 
@@ -112,7 +114,7 @@ func Decode(b []byte) (*Snapshot, error) {
 		if string(raw) == "null" {
 			return nil, fmt.Errorf("snapshot: key %q is null", k.name)
 		}
-		if err := json.Unmarshal(raw, k.value); err != nil {
+		if err := k.set(raw); err != nil {
 			return nil, fmt.Errorf("snapshot: key %q: %w", k.name, err)
 		}
 		delete(object, k.name)
@@ -148,20 +150,39 @@ func checkName(name string) error {
 	return nil
 }
 
+// set decodes raw into k's field.
+func (k key) set(raw json.RawMessage) error {
+	switch v := k.value.(type) { // the frequent ones without reflection
+	case *int64:
+		n, err := strconv.ParseInt(string(raw), 10, 64)
+		*v = n
+		return err
+	case **int64:
+		n, err := strconv.ParseInt(string(raw), 10, 64)
+		*v = &n
+		return err
+	}
+	return json.Unmarshal(raw, k.value)
+}
+
 // Encode returns the file of s. Keys that Decode did not know come last, as they were.
 func (s *Snapshot) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\n  \"version\" : %d", formatVersion)
 	put := func(name string, value any) error {
-		v, err := json.MarshalIndent(value, "  ", "  ")
+		fmt.Fprintf(&b, ",\n  %q : ", name)
+		if n, ok := integer(value); ok {
+			b.Write(strconv.AppendInt(b.AvailableBuffer(), n, 10))
+			return nil
+		}
+		v, err := json.Marshal(value)
 		if err != nil {
 			return fmt.Errorf("encode snapshot %d: %s: %w", s.ID, name, err)
 		}
-		n, err := json.Marshal(name)
-		if err != nil {
-			return fmt.Errorf("encode snapshot %d: %s: %w", s.ID, name, err)
+		if m, ok := value.(*map[string]string); ok && len(*m) > 0 {
+			return json.Indent(&b, v, "  ", "  ")
 		}
-		fmt.Fprintf(&b, ",\n  %s : %s", n, v)
+		b.Write(v)
 		return nil
 	}
 	for _, k := range s.keys() {
@@ -173,12 +194,27 @@ func (s *Snapshot) Encode() ([]byte, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.unknown)) {
-		if err := put(name, s.unknown[name]); err != nil {
-			return nil, err
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return nil, fmt.Errorf("encode snapshot %d: %s: %w", s.ID, name, err)
 		}
+		fmt.Fprintf(&b, ",\n  %s : %s", quoted, s.unknown[name])
 	}
 	b.WriteString("\n}")
 	return b.Bytes(), nil
+}
+
+// integer returns the number that value points to, if it is one.
+func integer(value any) (int64, bool) {
+	switch v := value.(type) {
+	case *int64:
+		return *v, true
+	case *table.SnapshotID:
+		return int64(*v), true
+	case **int64:
+		return **v, true
+	}
+	return 0, false
 }
 
 // absent tells whether the key that value points to is left out of the file.

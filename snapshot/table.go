@@ -15,6 +15,8 @@ import (
 
 	"dtstore/objstore"
 	"dtstore/table"
+
+	"github.com/google/uuid"
 )
 
 // Table is the history of one table in a store. It holds nothing but copies of immutable
@@ -24,6 +26,7 @@ type Table struct {
 	path  string // "db.db/t"
 	cache *Cache
 
+	newID  func() string // a uuid
 	now    func() time.Time
 	pause  func(ctx context.Context, try int) error // waits before the try-th retry
 	broken broken
@@ -50,7 +53,7 @@ func Open(store objstore.Store, path string) *Table {
 
 // OpenShared is Open with a cache that other tables use too.
 func OpenShared(store objstore.Store, path string, cache *Cache) *Table {
-	return &Table{store: store, path: path, cache: cache, now: time.Now, pause: pause}
+	return &Table{store: store, path: path, cache: cache, newID: uuid.NewString, now: time.Now, pause: pause}
 }
 
 // pause waits 10 ms, doubled with each try up to 2 s, and up to a fifth more.
@@ -177,9 +180,13 @@ func sameLog(a, b *Snapshot) bool {
 
 // Read returns one snapshot; objstore.ErrNotExist if it has expired or never was.
 func (t *Table) Read(ctx context.Context, id table.SnapshotID) (*Snapshot, error) {
-	b, err := t.store.Get(ctx, t.snapshotKey(id))
+	key := t.snapshotKey(id)
+	b, err := t.store.Get(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("read snapshot %d of %s: %w", id, t.path, err)
+	}
+	if c, ok := t.cache.get(key); ok && bytes.Equal(c.snapshot.raw, b) {
+		return c.snapshot, nil
 	}
 	s, err := Decode(b)
 	if err != nil {
@@ -188,6 +195,7 @@ func (t *Table) Read(ctx context.Context, id table.SnapshotID) (*Snapshot, error
 	if s.ID != id {
 		return nil, fmt.Errorf("read snapshot %d of %s: the file says %d", id, t.path, s.ID)
 	}
+	t.cache.put(&cached{key: key, bytes: int64(4*len(b) + 512), snapshot: s})
 	return s, nil
 }
 
