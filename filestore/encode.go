@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"unsafe"
 
 	"github.com/parquet-go/parquet-go"
@@ -191,6 +192,45 @@ func (e *encoder) repetitive() bool {
 		share = 2
 	}
 	return e.distinct(n/share) < n/share
+}
+
+// packs says whether in a sample of the column neighbours differ by so little
+// that storing the differences makes it smaller. It also makes it quicker to
+// read: there is less to decompress.
+func (e *encoder) packs() bool {
+	var width int
+	switch e.class {
+	case classInt32, classDecimal32:
+		width = 32
+	case classInt64, classDecimal64, classMillis, classMicros:
+		width = 64
+	default:
+		return false
+	}
+	const block = 128 // as the encoding has them: one bit width for each
+	var total, n int
+	var last, lo, hi int64
+	for _, v := range e.vals {
+		if v.IsNull() {
+			continue
+		}
+		x := v.Int64()
+		if width == 32 {
+			x = int64(v.Int32())
+		}
+		if d := x - last; n%block == 1 {
+			lo, hi = d, d
+		} else if n > 0 {
+			lo, hi = min(lo, d), max(hi, d)
+		}
+		if n%block == 0 && n > 0 {
+			total += bits.Len64(uint64(hi - lo))
+		}
+		last = x
+		n++
+	}
+	blocks := (n - 1) / block
+	return blocks > 0 && total/blocks <= width*5/8
 }
 
 // distinct counts different values, up to limit.

@@ -86,3 +86,48 @@ func oneRun(src []byte, n int) bool {
 	head, k := binary.Uvarint(src)
 	return k > 0 && head&1 == 0 && head>>1 >= uint64(n) && len(src) > k && src[k] == 1
 }
+
+// hybridAt decodes number at alone.
+func hybridAt(src []byte, width uint, at int) (int32, error) {
+	if width > 32 {
+		return 0, errors.New("bit width over 32")
+	}
+	bytes := int(width+7) / 8
+	for {
+		head, k := binary.Uvarint(src)
+		if k <= 0 {
+			return 0, errShortPage
+		}
+		src = src[k:]
+		if head&1 == 0 {
+			if len(src) < bytes {
+				return 0, errShortPage
+			}
+			if head>>1 > uint64(at) {
+				var v uint32
+				for i := range bytes {
+					v |= uint32(src[i]) << (8 * i)
+				}
+				return int32(v), nil
+			}
+			at -= int(head >> 1)
+			src = src[bytes:]
+			continue
+		}
+		if head>>1 > uint64(at)/8 {
+			bit := uint64(at) * uint64(width)
+			if (bit+uint64(width)+7)/8 > uint64(len(src)) {
+				return 0, errShortPage
+			}
+			var tail [16]byte
+			copy(tail[:], src[bit>>3:])
+			return int32(binary.LittleEndian.Uint64(tail[:]) >> (bit & 7) & (1<<width - 1)), nil
+		}
+		need := (head >> 1) * uint64(width)
+		if need > uint64(len(src)) {
+			return 0, errShortPage
+		}
+		at -= int(head>>1) * 8
+		src = src[need:]
+	}
+}

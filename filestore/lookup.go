@@ -6,18 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/parquet-go/parquet-go/encoding/thrift"
-	"github.com/parquet-go/parquet-go/format"
-
 	"dtstore/manifest"
 	"dtstore/table"
 )
-
-// pageID names a decoded page in the cache; page -1 is the dictionary.
-type pageID struct {
-	file              int64
-	group, leaf, page int
-}
 
 // Lookup finds the row of a key in a data file of a keyed table, whatever its
 // kind. It reads the one page of each column that can hold it, after finding
@@ -143,7 +134,7 @@ func (l *lookup) compare(ctx context.Context, group int, row int64) (int, error)
 	for i := range l.cols {
 		c := &l.cols[i]
 		if no := c.index.page(row); no != c.no {
-			v, err := l.s.page(ctx, l.f, group, c.leaf, no, c.typ, c.index)
+			v, err := l.s.keyPage(ctx, l.f, group, c.leaf, no, c.typ, c.index)
 			if err != nil {
 				return 0, err
 			}
@@ -201,11 +192,27 @@ func (l *lookup) cell(ctx context.Context, group int, row int64, name string, t 
 		return table.Value{}, fmt.Errorf("column %s: %w", name, errNoIndex)
 	}
 	no := x.page(row)
-	v, err := l.s.page(ctx, l.f, group, leaf, no, t, x)
-	if err != nil {
-		return table.Value{}, fmt.Errorf("column %s: %w", name, err)
+	id := pageID{l.f.id, group, leaf, no}
+	at := int(row - x.first(no))
+	v, ok := l.s.keys.get(id) // of a key column it has just been read
+	if !ok {
+		v, ok = l.s.pages.get(id)
 	}
-	return v.cell(newCellReader(t, l.f.leaves[leaf].elem), int(row-x.first(no)))
+	if !ok && !l.s.wanted(id) {
+		// A page wanted for the first time is not worth keeping, nor is the
+		// rest of it worth decoding.
+		c, err := l.s.point(ctx, l.f, group, leaf, no, t, x, at)
+		if err != nil {
+			err = fmt.Errorf("column %s: %w", name, err)
+		}
+		return c, err
+	}
+	if !ok {
+		if v, err = l.s.page(ctx, l.f, group, leaf, no, t, x); err != nil {
+			return table.Value{}, fmt.Errorf("column %s: %w", name, err)
+		}
+	}
+	return v.cell(newCellReader(t, l.f.leaves[leaf].elem), at)
 }
 
 // scan is the way through a file without a page index.
@@ -239,76 +246,4 @@ func (v *vector) cell(r cellReader, i int) (table.Value, error) {
 		return v.vals.cells[i], nil
 	}
 	return r.cell(v.vals, i)
-}
-
-// page gives page no of a column chunk, decoded, from the cache if it is there.
-func (s *Store) page(ctx context.Context, f *file, group, leaf, no int, t table.Type, x *pageIndex) (*vector, error) {
-	id := pageID{f.id, group, leaf, no}
-	if v, ok := s.pages.get(id); ok {
-		return v, nil
-	}
-	meta, from, _, err := f.chunk(group, leaf)
-	if err != nil {
-		return nil, err
-	}
-	l := &f.leaves[leaf]
-	d := pageDecoder{leaf: l, codec: meta.Codec, cells: newCellReader(t, l.elem)}
-	if first := x.pages[0].Offset; from < first {
-		if d.dict, err = s.dictionary(ctx, f, group, leaf, &d, from, first-from); err != nil {
-			return nil, err
-		}
-	}
-	loc := x.pages[no]
-	h, body, err := f.rawPage(ctx, loc.Offset, int64(loc.CompressedPageSize))
-	if err != nil {
-		return nil, err
-	}
-	v, err := d.data(h, body)
-	if err != nil {
-		return nil, err
-	}
-	if want := x.first(no+1) - x.first(no); int64(v.n) != want {
-		return nil, fmt.Errorf("page of %d rows, its index says %d", v.n, want)
-	}
-	s.pages.put(id, v, v.bytes())
-	return v, nil
-}
-
-// dictionary gives a chunk's dictionary, which lies in n bytes at off.
-func (s *Store) dictionary(ctx context.Context, f *file, group, leaf int, d *pageDecoder, off, n int64) (*values, error) {
-	id := pageID{f.id, group, leaf, -1}
-	if v, ok := s.pages.get(id); ok {
-		return v.vals, nil
-	}
-	h, body, err := f.rawPage(ctx, off, n)
-	if err != nil {
-		return nil, err
-	}
-	if h.Type != format.DictionaryPage {
-		return nil, nil
-	}
-	if err := d.dictionary(h, body); err != nil {
-		return nil, err
-	}
-	s.pages.put(id, &vector{vals: d.dict}, d.dict.bytes()+200)
-	return d.dict, nil
-}
-
-// rawPage reads one page of n bytes, header included.
-func (f *file) rawPage(ctx context.Context, off, n int64) (*format.PageHeader, []byte, error) {
-	buf := make([]byte, n)
-	if err := f.src.read(ctx, buf, off); err != nil {
-		return nil, nil, err
-	}
-	var p thrift.CompactProtocol
-	r := p.NewReaderFromBytes(buf)
-	h := new(format.PageHeader)
-	if err := thrift.NewDecoder(r).Decode(h); err != nil {
-		return nil, nil, fmt.Errorf("page header: %w", err)
-	}
-	body := buf[r.BytesRead():]
-	if h.CompressedPageSize < 0 || int64(h.CompressedPageSize) > int64(len(body)) {
-		return nil, nil, fmt.Errorf("page of %d bytes in %d", h.CompressedPageSize, len(body))
-	}
-	return h, body[:h.CompressedPageSize], nil
 }

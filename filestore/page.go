@@ -159,50 +159,60 @@ func (d *pageDecoder) dictionary(h *format.PageHeader, body []byte) error {
 
 // data decodes a data page of either version.
 func (d *pageDecoder) data(h *format.PageHeader, body []byte) (*vector, error) {
-	var n int
-	var enc format.Encoding
-	var levels []byte
-	codec := d.codec
-	size := int(h.UncompressedPageSize)
-	switch {
-	case h.Type == format.DataPage && h.DataPageHeader.Valid:
-		n, enc = int(h.DataPageHeader.V.NumValues), h.DataPageHeader.V.Encoding
-	case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
-		v2 := h.DataPageHeaderV2.V
-		n, enc = int(v2.NumValues), v2.Encoding
-		rep, def := int(v2.RepetitionLevelsByteLength), int(v2.DefinitionLevelsByteLength)
-		if rep < 0 || def < 0 || rep+def > len(body) {
-			return nil, errShortPage
-		}
-		levels, body = body[rep:rep+def], body[rep+def:]
-		size -= rep + def
-		if v2.IsCompressed.Valid && !v2.IsCompressed.V {
-			codec = format.Uncompressed
-		}
-	default:
-		return nil, fmt.Errorf("page of type %v", h.Type)
-	}
-	if n < 0 || n > maxPageRows {
-		return nil, fmt.Errorf("page of %d values", n)
-	}
-	body, err := decompress(codec, d.scratch(), body, size)
+	n, enc, levels, body, err := d.open(h, body, d.scratch())
 	if err != nil {
 		return nil, err
 	}
 	if d.shareable() {
 		d.plainBuf = body
 	}
-	if h.Type == format.DataPage && d.leaf.optional {
-		if len(body) < 4 {
-			return nil, errShortPage
-		}
-		k := binary.LittleEndian.Uint32(body)
-		if uint64(k) > uint64(len(body)-4) {
-			return nil, errShortPage
-		}
-		levels, body = body[4:4+k], body[4+k:]
+	if levels, body, err = d.split(h, levels, body); err != nil {
+		return nil, err
 	}
 	return d.vector(n, enc, levels, body)
+}
+
+// open takes a page apart and decompresses it, into buf if it is large enough.
+func (d *pageDecoder) open(h *format.PageHeader, in, buf []byte) (n int, enc format.Encoding, levels, body []byte, err error) {
+	codec, size := d.codec, int(h.UncompressedPageSize)
+	switch {
+	case h.Type == format.DataPage && h.DataPageHeader.Valid:
+		n, enc = int(h.DataPageHeader.V.NumValues), h.DataPageHeader.V.Encoding
+	case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
+		v2 := &h.DataPageHeaderV2.V
+		n, enc = int(v2.NumValues), v2.Encoding
+		rep, def := int(v2.RepetitionLevelsByteLength), int(v2.DefinitionLevelsByteLength)
+		if rep < 0 || def < 0 || rep+def > len(in) {
+			return 0, 0, nil, nil, errShortPage
+		}
+		levels, in = in[rep:rep+def], in[rep+def:]
+		size -= rep + def
+		if v2.IsCompressed.Valid && !v2.IsCompressed.V {
+			codec = format.Uncompressed
+		}
+	default:
+		return 0, 0, nil, nil, fmt.Errorf("page of type %v", h.Type)
+	}
+	if n < 0 || n > maxPageRows {
+		return 0, 0, nil, nil, fmt.Errorf("page of %d values", n)
+	}
+	body, err = decompress(codec, buf, in, size)
+	return n, enc, levels, body, err
+}
+
+// split takes the levels off a page of version 1.
+func (d *pageDecoder) split(h *format.PageHeader, levels, body []byte) ([]byte, []byte, error) {
+	if h.Type != format.DataPage || !d.leaf.optional {
+		return levels, body, nil
+	}
+	if len(body) < 4 {
+		return nil, nil, errShortPage
+	}
+	k := binary.LittleEndian.Uint32(body)
+	if uint64(k) > uint64(len(body)-4) {
+		return nil, nil, errShortPage
+	}
+	return body[4 : 4+k], body[4+k:], nil
 }
 
 // shareable says whether pages may be decompressed into one buffer again and
@@ -369,6 +379,23 @@ func checkDelta(body []byte, n int) error {
 		return fmt.Errorf("delta encoding of %d values where %d are expected", total, n)
 	}
 	return nil
+}
+
+// deltaCount is how many values a delta encoding says it has, 0 if it cannot
+// be told or is too much.
+func deltaCount(body []byte) int {
+	for range 2 {
+		_, k := binary.Uvarint(body)
+		if k <= 0 {
+			return 0
+		}
+		body = body[k:]
+	}
+	total, k := binary.Uvarint(body)
+	if k <= 0 || total > maxPageRows {
+		return 0
+	}
+	return int(total)
 }
 
 // plain decodes n values in PLAIN encoding.

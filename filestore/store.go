@@ -43,12 +43,17 @@ type Store struct {
 	cache *cache // nil without CacheDir or if objs is local
 
 	files *lru[string, *file]
-	pages *lru[pageID, *vector]
+	keys  *lru[pageID, *vector]  // pages of key columns that lookups read
+	pages *lru[pageID, *vector]  // pages of other columns, and dictionaries
+	seen  *lru[pageID, struct{}] // pages that were wanted once
 	masks *lru[string, Mask]
 }
 
 // maxOpenFiles bounds the footers, and with them the open files, that are kept.
 const maxOpenFiles = 512
+
+// seenPages is how many pages are remembered as wanted once.
+const seenPages = 4096
 
 // Open makes a Store over objs.
 func Open(objs objstore.Store, opts Options) (*Store, error) {
@@ -64,7 +69,9 @@ func Open(objs objstore.Store, opts Options) (*Store, error) {
 	s := &Store{
 		objs: objs, opts: opts,
 		files: newLRU[string, *file](maxOpenFiles),
-		pages: newLRU[pageID, *vector](opts.MemoryBytes / 4 * 3),
+		keys:  newLRU[pageID, *vector](opts.MemoryBytes / 2),
+		pages: newLRU[pageID, *vector](opts.MemoryBytes / 4),
+		seen:  newLRU[pageID, struct{}](seenPages),
 		masks: newLRU[string, Mask](opts.MemoryBytes / 4),
 	}
 	s.local, _ = objs.(objstore.Local)

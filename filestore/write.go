@@ -399,8 +399,11 @@ func (f *fileWriter) open() error {
 	for i := range f.cols {
 		c := &f.cols[i]
 		n := c.node()
-		if c.repetitive() {
+		switch {
+		case c.repetitive():
 			n = parquet.Encoded(n, &parquet.RLEDictionary)
+		case c.packs():
+			n = parquet.Encoded(n, &parquet.DeltaBinaryPacked)
 		}
 		g.fields = append(g.fields, &namedField{n, c.name})
 		if noFooterBounds(c.typ) {
