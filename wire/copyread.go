@@ -50,9 +50,8 @@ type CopyReader struct {
 
 // field is one field of a record: bytes valid until the next one.
 type field struct {
-	b       []byte
-	null    bool
-	unclean bool // made by escapes: not checked with its line
+	b    []byte
+	null bool
 }
 
 // chunker is a reader that can give its next bytes without copying them; they
@@ -96,21 +95,18 @@ func (c *CopyReader) Next(dst []table.Value) error {
 	if err := c.split(rec); err != nil {
 		return c.at(err, rec)
 	}
-	for i := range dst {
+	for i := range c.fields {
 		f := &c.fields[i]
 		if f.null {
 			dst[i] = table.Null()
 			continue
 		}
-		if f.unclean {
-			err = checkBytes(f.b)
-		}
-		if err == nil {
-			dst[i], err = c.parsers[i].parse(f.b)
-		}
-		if err != nil {
+		if dst[i], err = c.parsers[i].parse(f.b); err != nil {
 			return c.atColumn(err, i, f)
 		}
+	}
+	if n := len(c.fields); n < len(dst) {
+		return c.at(badFormat("missing data for column \"%s\"", c.columns[n].Name), rec)
 	}
 	return nil
 }
@@ -130,8 +126,8 @@ func (c *CopyReader) head() error {
 	if err != nil || c.o.Header == HeaderYes {
 		return err
 	}
-	if err := c.split(rec); err != nil {
-		return c.at(badFormat("wrong number of fields in header line: expected %d", len(c.columns)), rec)
+	if err := c.split(rec); err != nil || len(c.fields) != len(c.columns) {
+		return c.at(badFormat("wrong number of fields in header line: got %d, expected %d", len(c.fields), len(c.columns)), rec)
 	}
 	for i, f := range c.fields {
 		if string(f.b) != c.columns[i].Name {
@@ -321,7 +317,7 @@ func (c *CopyReader) find(s *lineScan) (end, next int, err error) {
 			continue
 		}
 		if s.quoted {
-			if b == c.eol || c.eol == 0 && b == '\n' {
+			if b == c.eol { // not in the first line, as in Postgres
 				c.line++
 			}
 			continue
@@ -372,7 +368,7 @@ func (c *CopyReader) literal(what, as string) error {
 	return badFormat("literal %s found in data", what).WithHint("Use \"%s\" to represent %s.", as, what)
 }
 
-// split takes a record apart into one field for each column.
+// split takes a record apart, into no more fields than there are columns.
 func (c *CopyReader) split(rec []byte) error {
 	c.fields, c.text = c.fields[:0], c.text[:0]
 	special := byte('\\')
@@ -397,9 +393,7 @@ func (c *CopyReader) split(rec []byte) error {
 	if err != nil {
 		return err
 	}
-	if n := len(c.fields); n < len(c.columns) {
-		return badFormat("missing data for column \"%s\"", c.columns[n].Name)
-	} else if n > len(c.columns) {
+	if len(c.fields) > len(c.columns) {
 		return badFormat("extra data after last expected column")
 	}
 	return nil
@@ -438,12 +432,13 @@ func (c *CopyReader) splitText(rec []byte) error {
 	for start := 0; start <= len(rec) && len(c.fields) <= len(c.columns); {
 		i, escaped := start, false
 		for i < len(rec) && rec[i] != c.o.Delimiter {
-			if rec[i] == '\\' && i+1 < len(rec) {
+			if rec[i] == '\\' {
 				escaped = true
 				i++
 			}
 			i++
 		}
+		i = min(i, len(rec))
 		raw := rec[start:i]
 		f := field{b: raw}
 		if escaped && string(raw) != *c.o.Null {
@@ -452,7 +447,10 @@ func (c *CopyReader) splitText(rec []byte) error {
 			if c.text, err = unescape(c.text, raw); err != nil {
 				return err
 			}
-			f = field{b: c.text[at:len(c.text):len(c.text)], unclean: true}
+			f.b = c.text[at:len(c.text):len(c.text)]
+			if err := checkBytes(f.b); err != nil { // the record was clean, escapes may not be
+				return err
+			}
 		}
 		c.add(f, raw, false)
 		start = i + 1
@@ -470,11 +468,13 @@ func unescape(dst, raw []byte) ([]byte, error) {
 		return int(n), err == nil
 	}
 	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' || i+1 == len(raw) {
+		if raw[i] != '\\' {
 			dst = append(dst, raw[i])
 			continue
 		}
-		i++
+		if i++; i == len(raw) {
+			break // a backslash at the end of the data
+		}
 		switch b := raw[i]; b {
 		case 'b':
 			dst = append(dst, '\b')

@@ -252,6 +252,9 @@ func (e *cell) appendBinary(dst []byte, v *table.Value) ([]byte, error) {
 	case binaryBool:
 		return append(dst, byte(v.Int()&1)), nil
 	case binaryFloat8:
+		if v.Float() != v.Float() { // one NaN for all
+			return be.AppendUint64(dst, 0x7ff8<<48), nil
+		}
 		return be.AppendUint64(dst, math.Float64bits(v.Float())), nil
 	case binaryFloat4:
 		return be.AppendUint32(dst, math.Float32bits(float32(v.Float()))), nil

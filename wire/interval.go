@@ -17,6 +17,7 @@ type interval struct {
 const (
 	microsPerSecond = 1_000_000
 	microsPerHour   = 3600 * microsPerSecond
+	maxHours        = math.MaxInt64/microsPerHour - 1 // of an interval
 )
 
 // text is the interval in the style "postgres".
@@ -126,7 +127,13 @@ func parseInterval(text string) (interval, error) {
 			if !ok {
 				return interval{}, bad
 			}
-			sum.micros += sign * float64(micros)
+			if sign < 0 {
+				micros = -micros
+			}
+			if total := sum.clock + micros; (total > sum.clock) != (micros > 0) && micros != 0 {
+				return interval{}, bad
+			}
+			sum.clock += micros
 			continue
 		}
 		end := len(w) - len(strings.TrimLeft(w, "+-.0123456789"))
@@ -209,7 +216,10 @@ func parseISOInterval(text, s string, bad error) (interval, error) {
 }
 
 // total adds up an interval; fractions of a unit go to the smaller ones.
-type total struct{ months, days, micros float64 }
+type total struct {
+	months, days, micros float64
+	clock                int64 // microseconds that are exact
+}
 
 func (t *total) add(n float64, u unit) {
 	months, rest := math.Modf(n * u.months)
@@ -227,7 +237,11 @@ func (t *total) interval(text string) (interval, error) {
 	if math.Abs(t.months) > math.MaxInt32 || math.Abs(t.days) > math.MaxInt32 || !(math.Abs(micros) < math.MaxInt64) {
 		return interval{}, table.Errorf("22008", "interval field value out of range: \"%s\"", clip(text))
 	}
-	return interval{months: int32(t.months), days: int32(t.days), micros: int64(micros)}, nil
+	sum := int64(micros) + t.clock
+	if (sum > t.clock) != (micros > 0) && micros != 0 {
+		return interval{}, table.Errorf("22008", "interval field value out of range: \"%s\"", clip(text))
+	}
+	return interval{months: int32(t.months), days: int32(t.days), micros: sum}, nil
 }
 
 // parseSignedClock reads [+-]H…:MM[:SS[.ffffff]] as microseconds.
@@ -240,9 +254,9 @@ func parseSignedClock(s string) (int64, bool) {
 	if len(fields) < 2 || len(fields) > 3 {
 		return 0, false
 	}
-	h, err := strconv.ParseUint(fields[0], 10, 31)
+	h, err := strconv.ParseUint(fields[0], 10, 32)
 	m, err2 := strconv.ParseUint(fields[1], 10, 31)
-	if err != nil || err2 != nil || m > 59 {
+	if err != nil || err2 != nil || m > 59 || h > maxHours {
 		return 0, false
 	}
 	micros := int64(h)*microsPerHour + int64(m)*60*microsPerSecond
