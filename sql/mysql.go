@@ -75,7 +75,7 @@ func mysqlText(text string) (string, error) {
 		}
 		shown = shown || r.mysqlSyntax(i)
 		if t.kind == Word {
-			r.in[i].text = Fold(t.text)
+			r.in[i].text = t.low
 		}
 	}
 	if !shown {

@@ -63,13 +63,14 @@ type token struct {
 	kind Kind
 	text string
 	src  int
-	gap  bool // white space or a comment before it
+	gap  bool   // white space or a comment before it
+	low  string // a Word, folded
 }
 
 // word is the folded name of a Word or Quoted token, else "".
 func (t token) word() string {
 	if t.kind == Word {
-		return Fold(t.text)
+		return t.low
 	}
 	if t.kind == Quoted && t.text[0] == '"' {
 		return strings.ReplaceAll(t.text[1:len(t.text)-1], `""`, `"`)
@@ -78,12 +79,7 @@ func (t token) word() string {
 }
 
 // key is the folded word of a Word token, which may be a keyword, else "".
-func (t token) key() string {
-	if t.kind == Word {
-		return Fold(t.text)
-	}
-	return ""
-}
+func (t token) key() string { return t.low }
 
 func (t token) is(punct string) bool {
 	return (t.kind == Punct || t.kind == Op) && t.text == punct
@@ -96,9 +92,27 @@ type rewriter struct {
 	in      []token
 	o       RewriteOptions
 	catalog bool // the query names things of PostgreSQL's catalog
+	needed  bool // there is a token that some pass may act on
 	changed bool
 	fault   *table.Error
 	text    string
+}
+
+// needed says whether a pass may act on the token.
+func (t token) needed() bool {
+	switch t.kind {
+	case String:
+		return t.text[0] != '\'' && t.text[0] != '$' || strings.HasPrefix(t.text, "'{")
+	case Number:
+		return numberValue(t.text) != t.text
+	case Quoted:
+		return t.text[0] != '"' || setFunctions[t.word()]
+	case Word:
+		return t.low == "operator" || t.low == "collate" || t.low == "current_setting" || setFunctions[t.low] || scalarFrom[t.low] || renamed[t.low] != ""
+	case Op:
+		return t.text == "->" || t.text == "->>"
+	}
+	return false
 }
 
 // Rewrite turns a query, or an expression of one, into what DuckDB reads as
@@ -112,7 +126,13 @@ func Rewrite(text string, o RewriteOptions) (Rewritten, error) {
 	if err := r.lex(text); err != nil {
 		return Rewritten{}, err
 	}
-	for _, pass := range []func(){r.refuse, r.literals, r.qualifiers, r.arrays, r.casts, r.anyAll, r.fromFunctions, r.arrows} {
+	if r.refuse(); r.fault != nil {
+		return Rewritten{}, r.fault
+	}
+	if !r.needed {
+		return Rewritten{SQL: text, text: text}, nil
+	}
+	for _, pass := range []func(){r.literals, r.qualifiers, r.arrays, r.casts, r.anyAll, r.fromFunctions, r.arrows} {
 		if pass(); r.fault != nil {
 			return Rewritten{}, r.fault
 		}
@@ -146,10 +166,14 @@ func (r *rewriter) lex(text string) error {
 				depth--
 			}
 		}
-		tok := token{t.Kind, text[t.Start:t.End], t.Start, gap}
-		if w := tok.word(); w == "information_schema" || strings.HasPrefix(w, "pg_") || tok.kind == Word && regTypes[Fold(tok.text)] {
+		tok := token{kind: t.Kind, text: text[t.Start:t.End], src: t.Start, gap: gap}
+		if t.Kind == Word {
+			tok.low = Fold(tok.text)
+		}
+		if w := tok.word(); w == "information_schema" || strings.HasPrefix(w, "pg_") || tok.kind == Word && regTypes[tok.low] {
 			r.catalog = true
 		}
+		r.needed = r.needed || r.catalog || tok.needed()
 		r.in = append(r.in, tok)
 		gap = false
 	}
@@ -197,7 +221,16 @@ func tokenAt(ts []token, i int) token {
 }
 
 // made is a token that is not in the text; its place is that of what it stands for.
-func made(kind Kind, text string, like token) token { return token{kind, text, like.src, false} }
+func made(kind Kind, text string, like token) token { return placed(kind, text, like.src, false) }
+
+// placed is a token that is not in the text, or differs from what is there.
+func placed(kind Kind, text string, src int, gap bool) token {
+	t := token{kind: kind, text: text, src: src, gap: gap}
+	if kind == Word {
+		t.low = Fold(text)
+	}
+	return t
+}
 
 // closing finds the ) that closes the ( at i, or len(ts).
 func closing(ts []token, i int) int {

@@ -20,7 +20,7 @@ func (r *rewriter) anyList(in []token) []token {
 		}
 		start := operandStart(out)
 		left := append([]token{}, out[start:]...)
-		open := token{Punct, "(", left[0].src, left[0].gap}
+		open := placed(Punct, "(", left[0].src, left[0].gap)
 		left[0].gap = false
 		out = append(out[:start], open)
 		if negate {
@@ -109,7 +109,7 @@ func (r *rewriter) alias(end int) int {
 		k++
 	}
 	a := r.at(k)
-	if !a.name() || a.kind == Word && (reserved[Fold(a.text)] || notAliases[Fold(a.text)]) || r.at(k+1).is("(") || r.at(k+1).is(".") {
+	if !a.name() || a.kind == Word && (reserved[a.low] || notAliases[a.low]) || r.at(k+1).is("(") || r.at(k+1).is(".") {
 		return -1
 	}
 	return k
@@ -162,11 +162,11 @@ func (r *rewriter) scalarFunction(out []token, i int) ([]token, int) {
 		return append(out, r.in[i]), i
 	}
 	f, a := r.in[i], r.in[k]
-	open := token{Punct, "(", f.src, true}
+	open := placed(Punct, "(", f.src, true)
 	f.gap = true
 	out = append(out, open, made(Word, "SELECT", f), f)
 	out = append(out, r.in[i+1:end+1]...)
-	out = append(out, made(Punct, ")", f), token{a.kind, a.text, a.src, true}, made(Punct, "(", a), made(a.kind, a.text, a), made(Punct, ")", a))
+	out = append(out, made(Punct, ")", f), placed(a.kind, a.text, a.src, true), made(Punct, "(", a), made(a.kind, a.text, a), made(Punct, ")", a))
 	r.changed = true
 	return out, k
 }
@@ -196,7 +196,7 @@ func (r *rewriter) arrows() {
 			continue
 		}
 		first := out[start]
-		left := append([]token{{Punct, "(", first.src, first.gap}}, out[start:]...)
+		left := append([]token{placed(Punct, "(", first.src, first.gap)}, out[start:]...)
 		left[1].gap = false
 		out = append(append(out[:start], left...), r.in[i:end]...)
 		out = append(out, made(Punct, ")", t))

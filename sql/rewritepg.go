@@ -35,10 +35,10 @@ func (r *rewriter) qualifiers() {
 			r.changed = true
 			continue
 		case w == "information_schema" && !before && r.at(i+1).is("."): // R1b
-			t.text, t.kind, r.changed = infoSchema, Word, true
+			t, r.changed = placed(Word, infoSchema, t.src, t.gap), true
 		case t.key() == "operator" && r.at(i+1).is("("): // R2
 			if j, ok := r.operator(i + 2); ok {
-				out = append(out, token{Op, r.in[j].text, r.in[j].src, true})
+				out = append(out, placed(Op, r.in[j].text, r.in[j].src, true))
 				if r.at(j+2).kind != EOF {
 					r.in[j+2].gap = true
 				}
@@ -52,13 +52,13 @@ func (r *rewriter) qualifiers() {
 			}
 		case t.key() == "current_setting" && r.o.Setting != nil && r.at(i+1).is("("): // R11
 			if v, n := r.setting(i); n > 0 {
-				out = append(out, token{String, QuoteString(v), t.src, t.gap})
+				out = append(out, placed(String, QuoteString(v), t.src, t.gap))
 				i, r.changed = i+n, true
 				continue
 			}
 		case t.kind == Word && r.at(i+1).is("("): // R7
 			if n, ok := renamed[w]; ok {
-				t.text, r.changed = n, true
+				t, r.changed = placed(Word, n, t.src, t.gap), true
 			}
 		}
 		out = append(out, t)
@@ -301,7 +301,7 @@ func (r *rewriter) regCast(in []token, i int) (call []token, end int, ok bool) {
 	if i >= 2 && in[i-1].is("(") && in[i-2].key() == "cast" && tokenAt(in, end+1).key() == "as" && oidTypes[tokenAt(in, end+2).key()] {
 		fn = in[end-1].key() + "_in" // CAST(CAST(x AS regclass) AS oid)
 	}
-	call = append(call, token{Word, fn, in[i].src, in[i].gap}, in[i+1])
+	call = append(call, placed(Word, fn, in[i].src, in[i].gap), in[i+1])
 	call = append(call, inner...)
 	r.changed = true
 	return append(call, in[end]), end, true
@@ -310,7 +310,7 @@ func (r *rewriter) regCast(in []token, i int) (call []token, end int, ok bool) {
 // wrap makes the operand that begins at start the argument of a function.
 func wrap(out []token, start int, fn string) []token {
 	first := out[start]
-	head := []token{{Word, fn, first.src, first.gap}, made(Punct, "(", first)}
+	head := []token{placed(Word, fn, first.src, first.gap), made(Punct, "(", first)}
 	out[start].gap = false
 	rest := append([]token{}, out[start:]...)
 	out = append(append(out[:start], head...), rest...)
