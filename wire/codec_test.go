@@ -81,6 +81,8 @@ func describe(oid uint32, in string, loc *time.Location) string {
 	return fmt.Sprintf("%s %x", text, bin)
 }
 
+func sprint(v any) string { return fmt.Sprint(v) }
+
 func showError(err error) string {
 	var e *table.Error
 	if errors.As(err, &e) {
