@@ -146,7 +146,7 @@ func afterAppend(err error) bool {
 func retriable(err error) bool {
 	var ke *kerr.Error
 	if errors.As(err, &ke) {
-		return ke.Retriable || errors.Is(err, kerr.UnknownTopicID) || errors.Is(err, kerr.InconsistentTopicID) || errors.Is(err, kerr.UnknownServerError)
+		return ke.Retriable || errors.Is(err, kerr.ConcurrentTransactions) || errors.Is(err, kerr.UnknownTopicID) || errors.Is(err, kerr.InconsistentTopicID) || errors.Is(err, kerr.UnknownServerError)
 	}
 	return !errors.Is(err, ErrNoTopic)
 }

@@ -59,7 +59,7 @@ func (b *batch) inTx() bool { return b.attrs&attrTransactional != 0 && !b.contro
 //
 // It never holds more than a buffer of the file, whatever lengths are in it.
 func readBatches(r io.Reader, size, from int64, fn func(*batch) error) (good int64, damage string, err error) {
-	br := bufio.NewReaderSize(r, readBufferBytes)
+	br := bufio.NewReaderSize(r, int(min(size, readBufferBytes)))
 	for good < size {
 		b, damage, err := readBatch(br, size-good, from)
 		if err != nil || damage != "" {
@@ -156,7 +156,7 @@ func checksum(br *bufio.Reader, n int64) (uint32, error) {
 	}
 	var sum uint32
 	for n -= batchCRCFrom; n > 0; {
-		chunk, err := br.Peek(int(min(n, readBufferBytes)))
+		chunk, err := br.Peek(int(min(n, int64(br.Size()))))
 		if err != nil {
 			return 0, unexpectedEOF(err)
 		}

@@ -315,6 +315,15 @@ func (p *partition) sync(durable int64) error {
 	return syncDir(p.dir)
 }
 
+// createdAt is a client's timestamp as a time that JSON can write.
+func createdAt(millis int64) time.Time {
+	t := time.UnixMilli(millis).UTC()
+	if y := t.Year(); y < 1 || y > 9999 {
+		return time.Unix(0, 0).UTC()
+	}
+	return t
+}
+
 // writeSnapshot writes the snapshot.json that kfake opens the partition
 // from. Without one that fits it reads the whole log into memory at once, and
 // forgets where the log starts.
@@ -329,7 +338,7 @@ func (p *partition) writeSnapshot() error {
 		LogStartOffset:   p.start,
 		Epoch:            p.leaderEpoch,
 		MaxTimestamp:     p.maxTimestamp,
-		CreatedAt:        time.UnixMilli(p.created),
+		CreatedAt:        createdAt(p.created),
 		AbortedTxns:      p.aborted,
 	}
 	for _, seg := range p.segments {
