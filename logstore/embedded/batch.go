@@ -32,7 +32,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type batch struct {
 	at             int64 // position in the file
 	bytes          int64
-	first, last    int64 // offsets, both inclusive
+	first, last    int64 // offsets, both inclusive; kfake takes a batch without rows: last is then first-1
 	leaderEpoch    int32
 	attrs          uint16
 	firstTimestamp int64 // ms
@@ -130,7 +130,7 @@ func parseHeader(h []byte) (*batch, string) {
 		return nil, fmt.Sprintf("a batch of %d bytes", b.bytes)
 	case h[16] != 2:
 		return nil, fmt.Sprintf("a batch of format %d, not 2", h[16])
-	case delta < 0 || b.first < 0 || b.first > math.MaxInt64-math.MaxInt32:
+	case delta < -1 || b.first < 0 || b.first > math.MaxInt64-math.MaxInt32:
 		return nil, fmt.Sprintf("a batch at offset %d with %d more", b.first, delta)
 	case b.control && b.bytes > maxControlBytes:
 		return nil, fmt.Sprintf("a transaction marker of %d bytes", b.bytes)

@@ -2,15 +2,19 @@ package embedded_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"dtstore/logstore/embedded"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // begin starts a transaction with one row named key in each of the partitions
@@ -268,6 +272,38 @@ func TestDamage(t *testing.T) {
 	}
 	if after, _ := os.ReadFile(dat); string(after) != string(before) {
 		t.Error("the damaged file was changed")
+	}
+}
+
+// Whoever reaches the port may send what kfake takes and Kafka does not: a batch
+// without rows, timestamps of no calendar. What follows it is not lost.
+func TestOddBatches(t *testing.T) {
+	r := newRig(t)
+	cl := r.tx0(t)
+	put(t, cl, "t", 0, "before", 1)
+	odd := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "t", Key: []byte("odd"), Timestamp: time.UnixMilli(1 << 60)})
+	if err := odd.FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	b := kmsg.RecordBatch{Magic: 2, LastOffsetDelta: -1, ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1}
+	raw := b.AppendTo(nil)
+	binary.BigEndian.PutUint32(raw[8:], uint32(len(raw)-12))
+	binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(raw[21:], crc32.MakeTable(crc32.Castagnoli)))
+	req := kmsg.NewPtrProduceRequest()
+	req.Acks, req.TimeoutMillis = -1, 1000
+	req.Topics = []kmsg.ProduceRequestTopic{{Topic: "t", Partitions: []kmsg.ProduceRequestTopicPartition{{Records: raw}}}}
+	resp, err := req.RequestWith(t.Context(), cl)
+	if err != nil || resp.Topics[0].Partitions[0].ErrorCode != 0 {
+		t.Fatalf("kfake no longer takes an empty batch: %+v, %v", resp, err)
+	}
+	put(t, cl, "t", 0, "after", 1)
+	dir := crashCopy(t, r.dir)
+	for range 2 {
+		s := open(t, dir)
+		wantKeys(t, s.Addr(), "t", 0, "before", "odd", "after")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
