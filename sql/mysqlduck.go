@@ -89,9 +89,9 @@ func (v *duckVisitor) Leave(n ast.Node) (ast.Node, bool) {
 		}
 	case *ast.PatternRegexpExpr:
 		if x.Not {
-			return duck(x, "(NOT regexp_matches(", x.Expr, ", ", x.Pattern, "))"), true
+			return duck(x, "(NOT (", x.Expr, " ~ ", x.Pattern, "))"), true
 		}
-		return duck(x, "regexp_matches(", x.Expr, ", ", x.Pattern, ")"), true
+		return duck(x, "(", x.Expr, " ~ ", x.Pattern, ")"), true
 	case *ast.AggregateFuncExpr:
 		return leaveAggregate(x), true
 	case *ast.FuncCastExpr:

@@ -272,6 +272,10 @@ func (r *rewriter) refuse() {
 			if next == "as" && after == "of" {
 				r.fail(t, strings.ToUpper(t.text)+" AS OF is not implemented", hintTravel)
 			}
+		case "regexp_matches":
+			if r.at(i + 1).is("(") { // true or false in DuckDB, rows of matches in PostgreSQL
+				r.fail(t, "regexp_matches is not implemented", "Write x ~ 'pattern' for a test, regexp_extract_all(x, 'pattern') for the matches.")
+			}
 		case "as":
 			if next == "of" && (after == "timestamp" || after == "system") {
 				r.fail(t, "AS OF is not implemented", hintTravel)
