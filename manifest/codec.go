@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"dtstore/table"
 )
@@ -34,7 +35,6 @@ func EncodeEntries(entries []Entry) ([]byte, error) {
 	}
 	for i := range entries {
 		e := wireEntry{formatVersion, entries[i]}
-		e.File.Level = entries[i].File.Level
 		if e.File.ExtraFiles == nil {
 			e.File.ExtraFiles = []string{}
 		}
@@ -59,8 +59,9 @@ func DecodeEntries(b []byte) ([]Entry, error) {
 		return nil, fmt.Errorf("decode manifest: %w", err)
 	}
 	var out []Entry
+	var e wireEntry
 	for {
-		var e wireEntry
+		e = wireEntry{}
 		more, err := r.next(&e)
 		if err != nil {
 			return nil, fmt.Errorf("decode manifest entry %d: %w", len(out), err)
@@ -70,6 +71,9 @@ func DecodeEntries(b []byte) ([]Entry, error) {
 		}
 		if err := e.check(); err != nil {
 			return nil, fmt.Errorf("decode manifest entry %d: %w", len(out), err)
+		}
+		if len(out) == cap(out) {
+			out = slices.Grow(out, 1+int(min(r.count, 4096)))
 		}
 		out = append(out, e.Entry)
 	}
