@@ -9,6 +9,7 @@ extern void dtstoreInit(void *info);
 extern void dtstoreLocalInit(void *info);
 extern void dtstoreFill(void *info, void *chunk);
 extern void dtstoreForget(void *data);
+extern void dtstoreLive(void *info, void *chunk, void *result);
 */
 import "C"
 
@@ -49,7 +50,6 @@ func (e *Engine) registerRows(c *conn) error {
 	bigint := duckdb.CreateLogicalType(duckdb.TypeBigInt)
 	defer duckdb.DestroyLogicalType(&bigint)
 	duckdb.TableFunctionAddParameter(f, bigint)
-	e.extra = hold(e)
 	duckdb.TableFunctionSetExtraInfo(f, e.extra, nil)
 	duckdb.TableFunctionSetBind(f, C.dtstoreBind)
 	duckdb.TableFunctionSetInit(f, C.dtstoreInit)
@@ -58,6 +58,27 @@ func (e *Engine) registerRows(c *conn) error {
 	duckdb.TableFunctionSupportsProjectionPushdown(f, true)
 	if duckdb.RegisterTableFunction(c.c, f) != duckdb.StateSuccess {
 		return errors.New("register table function " + rowsFunction)
+	}
+	return nil
+}
+
+// registerLive makes the function dt_live(id, file_index, file_row_number).
+func (e *Engine) registerLive(c *conn) error {
+	f := duckdb.CreateScalarFunction()
+	defer duckdb.DestroyScalarFunction(&f)
+	duckdb.ScalarFunctionSetName(f, liveFunction)
+	for _, id := range []duckdb.Type{duckdb.TypeBigInt, duckdb.TypeUBigInt, duckdb.TypeBigInt} {
+		t := duckdb.CreateLogicalType(id)
+		duckdb.ScalarFunctionAddParameter(f, t)
+		duckdb.DestroyLogicalType(&t)
+	}
+	boolean := duckdb.CreateLogicalType(duckdb.TypeBoolean)
+	defer duckdb.DestroyLogicalType(&boolean)
+	duckdb.ScalarFunctionSetReturnType(f, boolean)
+	duckdb.ScalarFunctionSetExtraInfo(f, e.extra, nil)
+	duckdb.ScalarFunctionSetFunction(f, C.dtstoreLive)
+	if duckdb.RegisterScalarFunction(c.c, f) != duckdb.StateSuccess {
+		return errors.New("register function " + liveFunction)
 	}
 	return nil
 }
@@ -90,7 +111,11 @@ func dtstoreBind(p unsafe.Pointer) {
 		duckdb.BindSetError(info, markCode("55000", "a relation of this statement is closed"))
 		return
 	}
-	rel := r.(*relation)
+	rel, ok := r.(*relation)
+	if !ok {
+		duckdb.BindSetError(info, markCode("XX000", "not a relation of rows"))
+		return
+	}
 	for i, c := range rel.Columns {
 		t := rel.types[i].logical()
 		duckdb.BindAddResultColumn(info, c.Name, t)
@@ -145,3 +170,13 @@ func dtstoreFill(p, chunk unsafe.Pointer) {
 
 //export dtstoreForget
 func dtstoreForget(p unsafe.Pointer) { forget(p) }
+
+//export dtstoreLive
+func dtstoreLive(p, chunk, result unsafe.Pointer) {
+	info := duckdb.FunctionInfo{Ptr: p}
+	defer guard(func(s string) { duckdb.ScalarFunctionSetError(info, s) })
+	e := held[*Engine](duckdb.ScalarFunctionGetExtraInfo(info))
+	if err := e.fillLive(duckdb.DataChunk{Ptr: chunk}, duckdb.Vector{Ptr: result}); err != nil {
+		duckdb.ScalarFunctionSetError(info, sourceMessage(err))
+	}
+}

@@ -30,12 +30,12 @@ type Options struct {
 type Engine struct {
 	opts  Options
 	db    duckdb.Database
-	extra unsafe.Pointer // C memory that holds a handle of the engine, for the table function
+	extra unsafe.Pointer // C memory that holds a handle of the engine, for the callbacks
 	nonce string         // makes placeholders unguessable
 	trees treeCache
 	shim  shim
 
-	relations sync.Map // id (int64) to *relation
+	relations sync.Map // id (int64) to *relation or *mask
 	nextID    atomic.Int64
 
 	mu     sync.Mutex // guards idle, open, closed
@@ -122,7 +122,8 @@ func (e *Engine) prime() error {
 	if err := e.createShim(c); err != nil {
 		return fmt.Errorf("catalog shim: %w", err)
 	}
-	if err := e.registerRows(c); err != nil {
+	e.extra = hold(e)
+	if err := errors.Join(e.registerRows(c), e.registerLive(c)); err != nil {
 		return err
 	}
 	dirs := make([]string, 0, len(e.opts.Readable))

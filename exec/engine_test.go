@@ -81,7 +81,7 @@ func queryOver(ctx context.Context, e *exec.Engine, s *exec.Session, text string
 	}
 	st, err := s.Prepare(ctx, sql, nil)
 	if err != nil {
-		return "", err
+		return "", tree.Locate(err)
 	}
 	defer st.Close()
 	rows, err := st.Run(ctx, args)

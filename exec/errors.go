@@ -100,6 +100,11 @@ func syntaxError(message string, pos int) error {
 	return table.Errorf("42601", "%s%w", text, silent{ErrSyntax}).At(pos)
 }
 
+// subject is the name that an error is about, in its chain without a text.
+type subject struct{ name string }
+
+func (subject) Error() string { return "" }
+
 // silent keeps an error in the chain without its text.
 type silent struct{ error }
 
@@ -108,13 +113,13 @@ func (s silent) Unwrap() error { return s.error }
 
 func nameError(text, first string) error {
 	if m := noColumn.FindStringSubmatch(text); m != nil {
-		return withCandidates(table.Errorf("42703", "column %q does not exist", m[1]), m[1], text)
+		return withCandidates(table.Errorf("42703", "column %q does not exist%w", m[1], subject{m[1]}), m[1], text)
 	}
 	if m := noField.FindStringSubmatch(text); m != nil {
-		return withCandidates(table.Errorf("42703", "column %s.%s does not exist", m[1], m[2]), m[2], text)
+		return withCandidates(table.Errorf("42703", "column %s.%s does not exist%w", m[1], m[2], subject{m[2]}), m[2], text)
 	}
 	if m := ambiguous.FindStringSubmatch(text); m != nil {
-		return table.Errorf("42702", "column reference %q is ambiguous", m[1]).
+		return table.Errorf("42702", "column reference %q is ambiguous%w", m[1], subject{m[1]}).
 			WithHint("Put the table's name or alias before the column.")
 	}
 	if m := noTable.FindStringSubmatch(text); m != nil {
@@ -124,7 +129,7 @@ func nameError(text, first string) error {
 		return missingName(m[1], m[2], text)
 	}
 	if m := mustGroup.FindStringSubmatch(text); m != nil {
-		return table.Errorf("42803", "column %q must appear in the GROUP BY clause or be used in an aggregate function", m[1])
+		return table.Errorf("42803", "column %q must appear in the GROUP BY clause or be used in an aggregate function%w", m[1], subject{m[1]})
 	}
 	if m := noMatch.FindStringSubmatch(text); m != nil {
 		what := "function " + typesAsPostgres(m[1])
@@ -134,7 +139,8 @@ func nameError(text, first string) error {
 				what = "operator " + typesAsPostgres(l) + " " + op[1] + " " + typesAsPostgres(r)
 			}
 		}
-		return table.Errorf("42883", "%s does not exist", what).
+		name, _, _ := strings.Cut(m[1], "(")
+		return table.Errorf("42883", "%s does not exist%w", what, subject{name}).
 			WithHint("No function or operator has this name and these argument types; you might need explicit casts.")
 	}
 	switch {
@@ -155,7 +161,7 @@ func missingName(what, name, text string) error {
 	var err *table.Error
 	switch what {
 	case "Table", "View":
-		err = table.Errorf("42P01", "relation %q does not exist", name)
+		err = table.Errorf("42P01", "relation %q does not exist%w", name, subject{name})
 	case "Schema":
 		err = table.Errorf("3F000", "schema %q does not exist", name)
 	case "Type":
@@ -163,9 +169,9 @@ func missingName(what, name, text string) error {
 	case "Collation":
 		err = table.Errorf("42704", "collation %q does not exist", name)
 	default:
-		err = table.Errorf("42883", "function %s does not exist", name)
+		err = table.Errorf("42883", "function %s does not exist%w", name, subject{name})
 	}
-	if m := meant.FindStringSubmatch(text); m != nil && table.Nearest(name, []string{m[1]}) != "" && !strings.HasPrefix(m[1], "dt_") {
+	if m := meant.FindStringSubmatch(text); m != nil && name != "" && m[1][0] == name[0] && table.Nearest(name, []string{m[1]}) != "" && !strings.HasPrefix(m[1], "dt_") {
 		return err.WithHint("Perhaps you meant %q.", m[1])
 	}
 	return err
@@ -233,7 +239,7 @@ func inputError(first string) error {
 var typeNames = strings.NewReplacer("INTEGER_LITERAL", "integer", "STRING_LITERAL", "unknown", "INTEGER", "integer", "BIGINT", "bigint",
 	"SMALLINT", "smallint", "HUGEINT", "numeric", "VARCHAR", "text", "DOUBLE", "double precision", "FLOAT", "real", "BOOLEAN", "boolean",
 	"DECIMAL", "numeric", "TIMESTAMP WITH TIME ZONE", "timestamp with time zone", "TIMESTAMP", "timestamp", "DATE", "date", "BLOB", "bytea",
-	"INTERVAL", "interval", "INT32", "integer", "INT64", "bigint", "INT16", "smallint", "BOOL", "boolean", "TIME", "time", "UUID", "uuid", "JSON", "json")
+	"INTERVAL", "interval", "INT128", "uuid", "INT32", "integer", "INT64", "bigint", "INT16", "smallint", "BOOL", "boolean", "TIME", "time", "UUID", "uuid", "JSON", "json")
 
 func typesAsPostgres(s string) string { return typeNames.Replace(s) }
 

@@ -1,8 +1,8 @@
 package exec
 
 import (
-	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"dtstore/table"
@@ -12,18 +12,23 @@ import (
 // put right, what is refused and what stays different is listed in
 // docs/sql-differences.md.
 
-// fix rewrites a query or an expression in place. items says that v is part of
-// a query, whose select lists get Postgres's names.
-func (w *walker) fix(v any, query bool) {
+// fix rewrites a query or an expression in place.
+func (w *walker) fix(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, c := range v {
-			w.fix(c, query)
+			w.fix(c)
 		}
 	case node:
 		if list := arr(v, "select_list"); list != nil && str(v, "type") == "SELECT_NODE" {
+			nameValues(sub(v, "from_table"))
+			top := w.root != nil
+			w.root = nil // only the outermost query is the first that is seen
 			for i, it := range list {
 				n := it.(node)
+				if top && str(n, "class") == "CONSTANT" && flag(sub(n, "value"), "is_null") {
+					asText(n) // a column of NULLs is text, as Postgres ends up with
+				}
 				if str(n, "alias") == "" && !holds(n, "STAR") && str(n, "class") != "COLUMN_REF" {
 					n["alias"] = w.name(n)
 				}
@@ -32,7 +37,7 @@ func (w *walker) fix(v any, query bool) {
 		}
 		for key, c := range v {
 			if key != "cast_type" && !(key == "value" && str(v, "class") == "CONSTANT") {
-				w.fix(c, query)
+				w.fix(c)
 			}
 		}
 		w.fixOne(v)
@@ -74,10 +79,6 @@ func (w *walker) fixFunction(n node) {
 		w.fixRegexp(n, args)
 	case "format", "to_char", "to_date", "to_timestamp":
 		w.fixFormat(n, name, args)
-	case "round":
-		if len(args) == 1 {
-			n["function_name"] = "dt_round"
-		}
 	}
 	if flag(n, "is_operator") && len(args) == 2 {
 		likeOther(name, args)
@@ -95,6 +96,35 @@ func nonZero(v any) any {
 		return v
 	}
 	return call("dt_nz", v)
+}
+
+// nameValues gives the columns of VALUES Postgres's names.
+func nameValues(from node) {
+	rows := arr(from, "values")
+	if str(from, "type") != "EXPRESSION_LIST" || len(rows) == 0 || len(arr(from, "expected_names")) > 0 {
+		return
+	}
+	first, _ := rows[0].([]any)
+	var names []any
+	for i := range first {
+		names = append(names, "column"+strconv.Itoa(i+1))
+	}
+	from["expected_names"] = names
+}
+
+// asText makes n a cast of itself to text.
+func asText(n node) {
+	inner := node{}
+	for k, v := range n {
+		inner[k] = v
+	}
+	alias := n["alias"]
+	clear(n)
+	n["class"], n["type"], n["child"], n["cast_type"] = "CAST", "OPERATOR_CAST", inner, node{"id": "VARCHAR"}
+	n["alias"] = unnamed
+	if alias != nil {
+		n["alias"] = alias
+	}
 }
 
 func call(name string, args ...any) node {
@@ -323,9 +353,4 @@ func (w *walker) setReturning(n node) node {
 	out := call("unnest", inner)
 	out["alias"] = w.name(n)
 	return out
-}
-
-// integer is an integer constant of the tree.
-func integer(s string) node {
-	return node{"class": "CONSTANT", "type": "VALUE_CONSTANT", "value": node{"type": node{"id": "INTEGER"}, "is_null": false, "value": json.Number(s)}}
 }

@@ -81,7 +81,7 @@ func (e *Engine) createShim(c *conn) error {
 			}
 		}
 	}
-	statements = append(statements, typeLookups(), typeLookups2)
+	statements = append(statements, typeLookup())
 	views, rest := []string{}, []string{}
 	for m := range strings.SplitSeq(macros, ";\n") {
 		if m = strings.TrimSpace(stripComments(m)); m == "" {
@@ -125,7 +125,7 @@ func stripComments(s string) string {
 
 // table notes a relation's columns and gives its CREATE TABLE.
 func (s *shim) table(name, columns string) string {
-	defs := []string{"tableoid BIGINT DEFAULT 0"}
+	var defs []string
 	for c := range strings.SplitSeq(columns, ", ") {
 		col, pg, _ := strings.Cut(c, " ")
 		duck, def := catalogType(pg)

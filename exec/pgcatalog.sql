@@ -60,26 +60,19 @@ CREATE MACRO dt.pgc.quote_ident(s) AS CASE WHEN regexp_full_match(s, '[a-z_][a-z
 CREATE MACRO dt.pgc.pg_get_userbyid(o) AS coalesce((SELECT min(k1_rolname) FROM dt.pgc.dt_role WHERE k1_role = o), 'unknown (OID=' || o::VARCHAR || ')');
 CREATE MACRO dt.pgc.dt_typmod(t, m) AS CASE
   WHEN m IS NULL OR m < 0 THEN ''
-  WHEN t IN (1042, 1043) THEN '(' || (m - 4)::VARCHAR || ')'
-  WHEN t = 1700 THEN '(' || (((m - 4) >> 16) & 65535)::VARCHAR || ',' || ((m - 4) & 65535)::VARCHAR || ')'
-  WHEN t IN (1083, 1114, 1184, 1266, 1560, 1562) THEN '(' || m::VARCHAR || ')'
+  WHEN t IN (1042, 1043, 1014, 1015) THEN '(' || (m - 4)::VARCHAR || ')'
+  WHEN t IN (1700, 1231) THEN '(' || (((m - 4) >> 16) & 65535)::VARCHAR || ',' || ((m - 4) & 65535)::VARCHAR || ')'
+  WHEN t IN (1083, 1114, 1184, 1266, 1560, 1562, 1183, 1115, 1185, 1270, 1561, 1563) THEN '(' || m::VARCHAR || ')'
   ELSE '' END;
-CREATE MACRO dt.pgc.dt_display(t, m) AS CASE
-  WHEN t IN (1083, 1114) THEN (SELECT min(k1_short) FROM dt.pgc.dt_typ WHERE k1_typ = t) || dt.pgc.dt_typmod(t, m) || ' without time zone'
-  WHEN t IN (1184, 1266) THEN (SELECT min(k1_short) FROM dt.pgc.dt_typ WHERE k1_typ = t) || dt.pgc.dt_typmod(t, m) || ' with time zone'
-  ELSE coalesce((SELECT min(k1_display) FROM dt.pgc.dt_typ WHERE k1_typ = t), '???') || dt.pgc.dt_typmod(t, m) END;
-CREATE MACRO dt.pgc.format_type(t, m) AS CASE
-  WHEN t IS NULL THEN NULL
-  WHEN (SELECT min(k2_elem) FROM dt.pgc.dt_typ2 WHERE k2_typ = t) <> 0
-  THEN dt.pgc.dt_display((SELECT min(k2_elem) FROM dt.pgc.dt_typ2 WHERE k2_typ = t), m) || '[]'
-  ELSE dt.pgc.dt_display(t, m) END;
+CREATE MACRO dt.pgc.format_type(t, m) AS CASE WHEN t IS NULL THEN NULL
+  ELSE replace(coalesce((SELECT min(k1_format) FROM dt.pgc.dt_typ WHERE k1_typ = t), '???'), '%', dt.pgc.dt_typmod(t, m)) END;
 CREATE MACRO dt.pgc.dt_in_dotted(s) AS (SELECT min(k1_rel) FROM dt.pgc.dt_rel WHERE (s IN (k1_relname, '"' || k1_relname || '"') AND (k1_relnsp = 'pg_catalog' OR list_contains(dt.pgc.dt_path(), k1_relnsp)))
   OR replace(s, '"', '') IN (k1_relnsp || '.' || k1_relname, dt.pgc.current_database() || '.' || k1_relnsp || '.' || k1_relname));
 CREATE MACRO dt.pgc.regclass_in(s) AS coalesce(try_cast(s AS BIGINT), dt.pgc.dt_in_dotted(s::VARCHAR));
 CREATE MACRO dt.pgc.regclass_out(o) AS coalesce((SELECT min(CASE WHEN k1_relnsp = 'pg_catalog' OR list_contains(dt.pgc.dt_path(), k1_relnsp) THEN dt.pgc.quote_ident(k1_relname) ELSE dt.pgc.quote_ident(k1_relnsp) || '.' || dt.pgc.quote_ident(k1_relname) END)
   FROM dt.pgc.dt_rel WHERE k1_rel = try_cast(o AS BIGINT)), o::VARCHAR);
 CREATE MACRO dt.pgc.to_regclass(s) AS dt.pgc.dt_in_dotted(s::VARCHAR);
-CREATE MACRO dt.pgc.regtype_in(s) AS coalesce(try_cast(s AS BIGINT), (SELECT min(k1_typ) FROM dt.pgc.dt_typ WHERE lower(replace(s::VARCHAR, 'pg_catalog.', '')) IN (k1_name, k1_display, k1_full)));
+CREATE MACRO dt.pgc.regtype_in(s) AS coalesce(try_cast(s AS BIGINT), (SELECT min(k1_typ) FROM dt.pgc.dt_typ WHERE lower(replace(s::VARCHAR, 'pg_catalog.', '')) IN (k1_name, k1_display)));
 CREATE MACRO dt.pgc.to_regtype(s) AS dt.pgc.regtype_in(s);
 CREATE MACRO dt.pgc.regtype_out(o) AS dt.pgc.format_type(try_cast(o AS BIGINT), -1);
 CREATE MACRO dt.pgc.regproc_in(s) AS coalesce(try_cast(s AS BIGINT), (SELECT min(k1_proc) FROM dt.pgc.dt_proc WHERE k1_proname = replace(s::VARCHAR, 'pg_catalog.', '')));
@@ -200,9 +193,8 @@ CREATE MACRO dt.pgc.to_jsonb(x) AS system.main.to_json(x);
 CREATE MACRO dt.pgc.dt_nz(x) AS CASE WHEN x = 0 THEN error('@mark@22012!division by zero') ELSE x END;
 CREATE MACRO dt.pgc.dt_sum(s, x SMALLINT) AS CAST(s AS BIGINT), (s, x TINYINT) AS CAST(s AS BIGINT), (s, x INTEGER) AS CAST(s AS BIGINT), (s, x BIGINT) AS CAST(s AS DECIMAL(38, 0)),
   (s, x DOUBLE) AS s, (s, x FLOAT) AS CAST(s AS FLOAT), (s, x) AS s;
-CREATE MACRO dt.pgc.dt_whole(x DOUBLE) AS round_even(x, 0), (x FLOAT) AS round_even(x, 0), (x SMALLINT) AS x, (x INTEGER) AS x, (x BIGINT) AS x, (x TINYINT) AS x, (x HUGEINT) AS x, (x BOOLEAN) AS x,
+CREATE MACRO dt.pgc.dt_whole(x DOUBLE) AS round_even(x, 0), (x FLOAT) AS round_even(x, 0), (x DECIMAL(38, 18)) AS x, (x SMALLINT) AS x, (x INTEGER) AS x, (x BIGINT) AS x, (x TINYINT) AS x, (x HUGEINT) AS x, (x BOOLEAN) AS x,
   (x VARCHAR) AS CASE WHEN x IS NULL OR regexp_full_match(x, '\s*[+-]?[0-9]+\s*') THEN x ELSE error('@mark@22P02!invalid input syntax for type integer: "' || x || '"') END, (x) AS x;
-CREATE MACRO dt.pgc.dt_round(x DOUBLE) AS round_even(x, 0), (x FLOAT) AS round_even(x, 0), (x SMALLINT) AS x, (x INTEGER) AS x, (x BIGINT) AS x, (x TINYINT) AS x, (x HUGEINT) AS x, (x) AS round(x);
 CREATE MACRO dt.pgc.dt_re(s, p) AS regexp_matches(s, p, 's');
 CREATE MACRO dt.pgc.dt_rei(s, p) AS regexp_matches(s, p, 'si');
 CREATE MACRO dt.pgc.dt_reni(s, p) AS NOT regexp_matches(s, p, 'si');

@@ -10,7 +10,7 @@ CREATE VIEW dt.pgis.tables AS SELECT dt.pgc.current_database() AS table_catalog,
   FROM dt.pgc.pg_class c JOIN dt.pgc.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v', 'p', 'f');
 CREATE VIEW dt.pgis.columns AS SELECT dt.pgc.current_database() AS table_catalog, n.nspname AS table_schema, c.relname AS table_name, a.attname AS column_name, a.attnum::INTEGER AS ordinal_position,
   d.adbin AS column_default, CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable,
-  CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN 'ARRAY' ELSE dt.pgc.dt_display(a.atttypid, -1) END AS data_type,
+  CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN 'ARRAY' ELSE dt.pgc.format_type(a.atttypid, -1) END AS data_type,
   CASE WHEN a.atttypid IN (1042, 1043) AND a.atttypmod > 4 THEN a.atttypmod - 4 END AS character_maximum_length,
   CASE WHEN a.atttypid IN (25, 1042, 1043) THEN 1073741824 END AS character_octet_length,
   CASE a.atttypid WHEN 21 THEN 16 WHEN 23 THEN 32 WHEN 20 THEN 64 WHEN 700 THEN 24 WHEN 701 THEN 53 WHEN 1700 THEN CASE WHEN a.atttypmod > 0 THEN ((a.atttypmod - 4) >> 16) & 65535 END END AS numeric_precision,

@@ -53,24 +53,26 @@ const (
 	databaseOID  = 5
 )
 
-// typeLookups makes the views that macros look types up in: one for each level
-// of nesting.
-func typeLookups() string {
+// typeLookup makes the table that macros look types up in: format has % where
+// the type modifier goes.
+func typeLookup() string {
 	var rows []string
+	row := func(oid int, name, display, format string) {
+		rows = append(rows, fmt.Sprintf("(%d, %s, %s, %s)", oid, literal(name), literal(display), literal(format)))
+	}
 	for _, t := range pgTypes {
-		short := t.display
-		if i := strings.Index(short, " with"); i > 0 {
-			short = short[:i]
+		word, zone, timed := strings.Cut(t.display, " with")
+		format := t.display + "%"
+		if timed {
+			format = word + "% with" + zone
 		}
-		rows = append(rows, fmt.Sprintf("(%d, %s, %s, %s, %s)", t.oid, literal(t.name), literal(t.display), literal(short), literal(t.display)))
+		row(t.oid, t.name, t.display, format)
 		if t.array != 0 {
-			rows = append(rows, fmt.Sprintf("(%d, %s, %s, %s, %s)", t.array, literal("_"+t.name), literal("_"+t.name), literal(t.display), literal(t.display+"[]")))
+			row(t.array, "_"+t.name, t.display+"[]", format+"[]")
 		}
 	}
-	return "CREATE TABLE dt.pgc.dt_typ AS SELECT * FROM (VALUES " + strings.Join(rows, ", ") + ") v(k1_typ, k1_name, k1_display, k1_short, k1_full)"
+	return "CREATE TABLE dt.pgc.dt_typ AS SELECT * FROM (VALUES " + strings.Join(rows, ", ") + ") v(k1_typ, k1_name, k1_display, k1_format)"
 }
-
-const typeLookups2 = "CREATE VIEW dt.pgc.dt_typ2 AS SELECT oid AS k2_typ, CASE WHEN typcategory = 'A' AND typlen = -1 AND typname LIKE '\\_%' ESCAPE '\\' THEN typelem ELSE 0 END AS k2_elem FROM dt.pgc.pg_type"
 
 // insert writes rows, given as name, value pairs of SQL literals, into a
 // relation.

@@ -54,7 +54,8 @@ type relation struct {
 // a table, until Close.
 type Handle struct {
 	engine *Engine
-	id     int64
+	sql    string
+	ids    []int64 // what it holds in engine.relations
 }
 
 // Register makes r readable for SQL. When ctx ends, scans of it fail.
@@ -69,17 +70,20 @@ func (e *Engine) Register(ctx context.Context, r Relation) (*Handle, error) {
 	}
 	id := e.nextID.Add(1)
 	e.relations.Store(id, reg)
-	return &Handle{engine: e, id: id}, nil
+	return &Handle{engine: e, sql: fmt.Sprintf("%s(%d)", rowsFunction, id), ids: []int64{id}}, nil
 }
 
-// SQL is the call that stands for the relation.
-func (h *Handle) SQL() string { return fmt.Sprintf("%s(%d)", rowsFunction, h.id) }
+// SQL is what stands for the relation in a FROM.
+func (h *Handle) SQL() string { return h.sql }
 
 // Close forgets the relation. A scan that has begun goes on; prepared
-// statements that name it fail. It may be called on a nil Handle, and twice.
+// statements that name it fail. Streams over masked files must be closed before. It may be called on a nil Handle, and twice.
 func (h *Handle) Close() {
-	if h != nil {
-		h.engine.relations.Delete(h.id)
+	if h == nil {
+		return
+	}
+	for _, id := range h.ids {
+		h.engine.relations.Delete(id)
 	}
 }
 

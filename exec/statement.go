@@ -41,50 +41,58 @@ type Statement struct {
 // Unknown ones and those past its end are inferred as Postgres would: from the
 // column or value they meet, else text.
 func (s *Session) Prepare(ctx context.Context, sql string, declared []Type) (*Statement, error) {
-	text := castParams(sql, declared)
+	known := append([]Type(nil), declared...)
 	for tries := 0; ; tries++ {
-		st, err := s.prepare(ctx, text, declared)
+		text := castParams(sql, known)
+		st, err := s.prepare(ctx, text, known)
 		if err != nil {
 			return nil, err
 		}
-		n := st.unresolved()
+		n := st.open(known)
 		if n == 0 {
-			if err := st.describe(); err != nil {
-				st.Close()
-				return nil, err
-			}
-			if wrapped, ok := st.wrap(text); ok {
-				columns, params := st.columns, st.params
-				st.Close()
-				if st, err = s.prepare(ctx, wrapped, declared); err != nil {
-					return nil, err
-				}
-				if err := st.describe(); err != nil {
-					st.Close()
-					return nil, err
-				}
-				for i := range columns {
-					columns[i].Type = st.columns[i].Type
-				}
-				st.columns, st.params = columns, params
-			}
-			return st, nil
+			return st.finish(ctx, text, known)
 		}
 		st.Close()
-		if tries > 2*maxParams || n <= len(declared) && declared[n-1].ID != Unknown && declared[n-1].ID != Numeric {
+		if tries > 2*maxParams {
 			return nil, table.Errorf("42P18", "could not determine data type of parameter $%d", n)
 		}
-		for len(declared) < n {
-			declared = append(declared, Type{})
+		for len(known) < n {
+			known = append(known, Type{})
 		}
-		declared = append([]Type(nil), declared...)
-		if declared[n-1].ID == Numeric {
-			declared[n-1] = Type{ID: Numeric, Precision: 38, Scale: 10} // nothing else says which
+		if known[n-1].ID == Numeric {
+			known[n-1] = Type{ID: Numeric, Precision: 38, Scale: 10} // nothing else says which
 		} else {
-			declared[n-1] = s.infer(ctx, text, n)
+			known[n-1] = s.infer(ctx, text, n)
 		}
-		text = castParams(sql, declared)
 	}
+}
+
+// finish describes a statement whose parameters have their types, and makes
+// its columns such that readers can read.
+func (st *Statement) finish(ctx context.Context, text string, known []Type) (*Statement, error) {
+	if err := st.describe(); err != nil {
+		st.Close()
+		return nil, err
+	}
+	wrapped, ok := st.wrap(text)
+	if !ok {
+		return st, nil
+	}
+	columns, params, s := st.columns, st.params, st.session
+	st.Close()
+	st, err := s.prepare(ctx, wrapped, known)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.describe(); err != nil {
+		st.Close()
+		return nil, err
+	}
+	for i := range columns {
+		columns[i].Type = st.columns[i].Type
+	}
+	st.columns, st.params = columns, params
+	return st, nil
 }
 
 // maxParams is Postgres's own limit.
@@ -185,14 +193,29 @@ func (st *Statement) paramType(n int) Type {
 	return t
 }
 
-// unresolved is the first parameter to which DuckDB gives no type, from 1, or 0.
-func (st *Statement) unresolved() int {
+// open is a parameter, from 1, that must be given a type, or 0.
+func (st *Statement) open(known []Type) int {
+	has := func(i int) bool { return i < len(known) && known[i].ID != Unknown }
 	for i, t := range st.raw {
-		if t.ID == Unknown {
+		if t.ID == Unknown && !has(i) {
+			return i + 1
+		}
+	}
+	if !st.undescribed() {
+		return 0
+	}
+	for i, t := range st.raw {
+		if t.ID == Unknown && known[i].ID == Numeric && known[i].Precision == 0 {
 			return i + 1
 		}
 	}
 	return 0
+}
+
+// undescribed says that DuckDB gave up on the columns for want of a parameter's
+// type.
+func (st *Statement) undescribed() bool {
+	return duckdb.PreparedStatementColumnCount(st.stmt) == 1 && duckdb.PreparedStatementColumnType(st.stmt, 0) == duckdb.TypeInvalid
 }
 
 // describe fills columns and readers.

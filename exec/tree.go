@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"strings"
 	"sync"
 
@@ -20,8 +21,9 @@ type Tree struct {
 	Top    Shape  // the outermost query
 
 	text     string
-	template []string // the query in DuckDB's words, cut where Refs are put in
-	places   []int    // index of the Ref between template[i] and template[i+1]
+	columns  map[string]int // where a column is first named, by its last word
+	template []string       // the query in DuckDB's words, cut where Refs are put in
+	places   []int          // index of the Ref between template[i] and template[i+1]
 }
 
 // Ref is a table named in a FROM.
@@ -139,6 +141,43 @@ type Item struct {
 
 // Text is the text that was parsed.
 func (t *Tree) Text() string { return t.text }
+
+// note remembers where a column is named.
+func (t *Tree) note(names []string, at int) {
+	if t.columns == nil {
+		t.columns = map[string]int{}
+	}
+	if name := names[len(names)-1]; at >= 0 {
+		if _, ok := t.columns[name]; !ok {
+			t.columns[name] = at
+		}
+	}
+}
+
+// Locate gives an error about a column, function or table of the query its
+// position in the text that was parsed, if it has none.
+func (t *Tree) Locate(err error) error {
+	var e *table.Error
+	var about subject
+	if !errors.As(err, &e) || e.Position != 0 || !errors.As(err, &about) {
+		return err
+	}
+	at, ok := t.columns[about.name]
+	for _, c := range t.Calls {
+		if !ok && c.Name == about.name && c.Pos >= 0 {
+			at, ok = c.Pos, true
+		}
+	}
+	for _, r := range t.Refs {
+		if !ok && r.Name == about.name && r.Pos >= 0 {
+			at, ok = r.Pos, true
+		}
+	}
+	if !ok {
+		return err
+	}
+	return e.At(character(t.text, at))
+}
 
 // Render writes the query for Session.Prepare. replace gives for each Ref that
 // is not of the catalogue the SQL of a relation: Handle.SQL, or a query.

@@ -65,7 +65,10 @@ func (e *Engine) parse(ctx context.Context, text string) (*Tree, error) {
 	body := sub(statements[0].(node), "node")
 	w.params(root)
 	w.top(body)
-	w.fix(body, true)
+	if str(body, "type") == "SELECT_NODE" {
+		w.root = body
+	}
+	w.fix(body)
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -126,6 +129,7 @@ type walker struct {
 	database string
 	shim     *shim
 	nodes    []node // the BASE_TABLE of each Ref
+	root     node   // the outermost query, if it is a SELECT, until it is fixed
 	err      error
 	depth    int
 }

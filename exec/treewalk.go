@@ -213,6 +213,10 @@ func (w *walker) column(n node, sc *scope) {
 	for i := range names {
 		texts[i], _ = names[i].(string)
 	}
+	if last := texts[len(texts)-1]; last == "tableoid" && w.tableOID(n, texts, sc) {
+		return
+	}
+	w.tree.note(texts, pos(n))
 	w.unqualify(n, texts, sc)
 	for s := sc; s != nil; s = s.parent {
 		for _, r := range s.refs {
@@ -224,6 +228,21 @@ func (w *walker) column(n node, sc *scope) {
 			}
 		}
 	}
+}
+
+// tableOID puts the OID of a catalog relation for its system column tableoid.
+func (w *walker) tableOID(n node, texts []string, sc *scope) bool {
+	for s := sc; s != nil; s = s.parent {
+		for _, r := range s.refs {
+			if r.Catalogue && (len(texts) == 1 || r.called(texts[len(texts)-2])) {
+				clear(n)
+				n["class"], n["type"], n["alias"] = "CONSTANT", "VALUE_CONSTANT", "tableoid"
+				n["value"] = node{"type": node{"id": "BIGINT"}, "is_null": false, "value": wellKnown[r.Name]}
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unqualify takes the schema off a column that is written schema.table.column,
