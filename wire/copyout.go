@@ -50,6 +50,7 @@ func (c *CopyWriter) Row(row []table.Value) error {
 	if w.err != nil {
 		return w.err
 	}
+	w.room()
 	start := w.beginData()
 	buf, err := c.enc.row(w.buf, row, w.loc)
 	if err != nil {

@@ -299,7 +299,10 @@ type rowEncoder struct {
 }
 
 func (r *rowEncoder) set(columns []Column) {
-	r.cells = r.keep[:0]
+	if r.cells == nil {
+		r.cells = r.keep[:0]
+	}
+	r.cells = r.cells[:0]
 	for _, c := range columns {
 		r.cells = append(r.cells, cellOf(c))
 	}

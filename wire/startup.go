@@ -38,6 +38,7 @@ func (c *conn) startup() error {
 	if err := c.srv.admit(c); err != nil {
 		return err
 	}
+	c.net.SetDeadline(time.Time{}) // opening the session may take long, and reads nothing
 	info.PID, info.Remote, info.Notice = c.pid, c.net.RemoteAddr(), c.out.enqueue
 	if minor > 0 || len(unknown) > 0 {
 		c.out.negotiate(unknown)
@@ -51,11 +52,12 @@ func (c *conn) startup() error {
 	c.session = session
 	c.out.backendKey(c.pid, c.secret)
 	c.out.readyForQuery(session.Status())
+	c.net.SetWriteDeadline(c.srv.now().Add(c.srv.opts.LoginTimeout))
 	c.out.flush()
 	if c.out.err != nil {
 		return errHangUp
 	}
-	c.net.SetDeadline(time.Time{})
+	c.net.SetWriteDeadline(time.Time{})
 	c.run.login()
 	return nil
 }

@@ -52,6 +52,7 @@ func (w *Writer) Row(row []table.Value) error {
 	if w.err != nil {
 		return w.err
 	}
+	w.room()
 	buf, err := w.enc.dataRow(w.buf, row, w.loc)
 	if err != nil {
 		return err
@@ -139,12 +140,25 @@ func (w *Writer) dequeue() {
 	}
 }
 
+// room takes a pooled buffer when a small one is nearly full.
+func (w *Writer) room() {
+	if cap(w.buf) < largeBuffer && len(w.buf) > cap(w.buf)/2 && len(w.buf) > smallBuffer/4 {
+		large := *largeBuffers.Get().(*[]byte)
+		w.buf = append(large[:0], w.buf...)
+	}
+}
+
 // idle gives back a large buffer before a long wait. Nothing may be unsent but
 // the answers of a pipeline that has neither Sync nor Flush yet.
 func (w *Writer) idle() {
-	if len(w.buf) == 0 && cap(w.buf) > smallBuffer {
-		w.buf = nil
+	if len(w.buf) > 0 || cap(w.buf) <= smallBuffer {
+		return
 	}
+	if cap(w.buf) == largeBuffer {
+		large := w.buf[:largeBuffer]
+		largeBuffers.Put(&large)
+	}
+	w.buf = nil
 }
 
 // endCall forgets what belongs to one Query or Execute.
