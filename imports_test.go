@@ -30,7 +30,7 @@ var allowed = map[string]string{
 	"planner":            "catalog manifest snapshot sql table",
 	"scan":               "filestore logstore memtable merge planner table",
 	"exec":               "planner scan table",
-	"session":            "catalog exec logstore planner scan snapshot sql table wire",
+	"session":            "catalog exec logstore manifest memtable merge planner scan snapshot sql table wire", // a transaction's changes are memtables laid over the tail
 }
 
 // heavy dependencies stay in one room each.
