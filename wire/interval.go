@@ -20,6 +20,12 @@ const (
 	maxHours        = math.MaxInt64/microsPerHour - 1 // of an interval
 )
 
+// AppendInterval appends the text form of an interval, in the style
+// "postgres": 1 year 2 mons -3 days +04:05:06.7.
+func AppendInterval(dst []byte, months, days int32, micros int64) []byte {
+	return append(dst, interval{months, days, micros}.text()...)
+}
+
 // text is the interval in the style "postgres".
 func (v interval) text() string {
 	var parts []string
