@@ -261,6 +261,7 @@ func splitArgs(t testing.TB, s string) []string {
 //	send [n=N]         sends the lines in one write; shows what comes back up to N (1) ReadyForQuery or CopyInResponse
 //	bytes n=N          sends the lines; shows N raw bytes
 //	cancel [wrong]     cancels by another connection once a call waits, shows what comes back
+//	cancel idle        cancels while nothing runs
 //	terminate          ends the connection by the server once a call waits, shows what comes back
 //	committed          what the sessions have committed
 func TestTranscripts(t *testing.T) {
@@ -300,7 +301,9 @@ func TestTranscripts(t *testing.T) {
 				}
 				return string(b)
 			case "cancel":
-				<-shop.started
+				if !d.HasArg("idle") {
+					<-shop.started
+				}
 				key := c.key
 				if d.HasArg("wrong") {
 					key++
@@ -310,6 +313,9 @@ func TestTranscripts(t *testing.T) {
 				k.Write(binary.BigEndian.AppendUint32(b, key))
 				if rest, err := io.ReadAll(k); len(rest) > 0 || err != nil {
 					return fmt.Sprintf("cancel answered %q, %v", rest, err)
+				}
+				if d.HasArg("idle") {
+					return ""
 				}
 				if d.HasArg("wrong") {
 					srv.Terminate(c.pid) // the first interruption is the one that shows
