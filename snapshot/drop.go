@@ -24,7 +24,7 @@ import (
 func (t *Table) finishDrop(ctx context.Context, mark *Snapshot, files []string, schemas bool) error {
 	log, _, _ := mark.Log()
 	d, err := t.readDropped(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, errDamaged) {
 		return err
 	}
 	if d == nil || d.ID < mark.ID {

@@ -30,17 +30,17 @@ type view struct {
 	over   bool
 }
 
-// fault is what happens to a call.
-type fault int
+// breakage is what happens to a call.
+type breakage int
 
 const (
-	fine fault = iota
-	fail       // nothing happens, an error returns
-	lose       // it happens, an error returns
-	late       // an error returns, it happens later
+	fine breakage = iota
+	fail          // nothing happens, an error returns
+	lose          // it happens, an error returns
+	late          // an error returns, it happens later
 )
 
-func (v *view) enter(op, key string) fault {
+func (v *view) enter(op, key string) breakage {
 	if v.yield == nil {
 		return fine
 	}
@@ -53,7 +53,7 @@ func (v *view) enter(op, key string) fault {
 	case v.away > v.w.now:
 		f = fail
 	case v.w.rng.Float64() < v.w.faultRate:
-		f = fail + fault(v.w.rng.IntN(3))
+		f = fail + breakage(v.w.rng.IntN(3))
 		if v.w.rng.IntN(8) == 0 {
 			v.away = v.w.now + v.w.rng.IntN(300)
 		}

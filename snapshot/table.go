@@ -112,7 +112,11 @@ func (t *Table) newest(ctx context.Context) (*Snapshot, error) {
 	}
 	for range listTries {
 		h, err := t.list(ctx)
-		if err != nil {
+		damaged := errors.Is(err, errDamaged)
+		if err != nil && !damaged {
+			return nil, err
+		}
+		if damaged && len(h.ids) == 0 {
 			return nil, err
 		}
 		if len(h.ids) == 0 {
@@ -127,6 +131,9 @@ func (t *Table) newest(ctx context.Context) (*Snapshot, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if damaged && !s.Dropped() {
+			return nil, fmt.Errorf("read mark of dropped table %s: %w", t.path, errDamaged)
 		}
 		t.remember(s)
 		return s, nil
@@ -224,6 +231,11 @@ func (h history) chain() []table.SnapshotID {
 	return h.ids[max(i, 0):]
 }
 
+// errDamaged is returned for a snapshot/dropped that cannot be read. A DROP broken off while it
+// wrote the file has left its last snapshot too, which says the same: then it does not matter,
+// and the DROP that finishes writes it again.
+var errDamaged = errors.New("file is damaged")
+
 // droppedFile is snapshot/dropped: what a dropped table leaves. Numbers up to ID are used up.
 type droppedFile struct {
 	ID      table.SnapshotID `json:"id"`
@@ -281,7 +293,7 @@ func (t *Table) readDropped(ctx context.Context) (*droppedFile, error) {
 	}
 	var d droppedFile
 	if err := json.Unmarshal(b, &d); err != nil || d.ID < 1 {
-		return nil, fmt.Errorf("read mark of dropped table %s: %q is not one", t.path, b)
+		return nil, fmt.Errorf("read mark of dropped table %s: %w", t.path, errDamaged)
 	}
 	return &d, nil
 }
