@@ -185,9 +185,9 @@ func exactTime(t table.Type, l Literal, loc *time.Location) (table.Value, bool) 
 	return coarse, err == nil && table.Equal(fine, coarse, v)
 }
 
-// matches says whether a row's value can satisfy the predicate: false only if
+// Matches says whether a row's value can satisfy the predicate: false only if
 // it surely does not.
-func (p Predicate) matches(t table.Type, v table.Value) bool {
+func (p Predicate) Matches(t table.Type, v table.Value) bool {
 	if v.IsNull() {
 		return p.Op == IsNull
 	}

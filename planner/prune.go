@@ -217,7 +217,7 @@ func (ps partitions) match(part table.Partition) bool {
 		return true
 	}
 	for _, p := range ps.preds {
-		if !p.matches(ps.s.PartitionTypes()[p.Field], row[p.Field]) {
+		if !p.Matches(ps.s.PartitionTypes()[p.Field], row[p.Field]) {
 			return false
 		}
 	}
