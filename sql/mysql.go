@@ -15,7 +15,7 @@ import (
 )
 
 // maxMySQL bounds a text for the second try, whose trees are recursive.
-const maxMySQL = 256 << 10
+const maxMySQL = 64 << 10
 
 // mysqlMode reads "x" as a name, || as concatenation, \ as itself and f (x) as a call.
 const mysqlMode = mysql.ModeANSIQuotes | mysql.ModePipesAsConcat | mysql.ModeNoBackslashEscapes | mysql.ModeIgnoreSpace

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -29,11 +30,8 @@ func (r Rewritten) Origin(offset int) int {
 		return offset
 	}
 	p := place{}
-	for _, m := range r.marks {
-		if m.out > offset {
-			break
-		}
-		p = m
+	if n := sort.Search(len(r.marks), func(i int) bool { return r.marks[i].out > offset }); n > 0 {
+		p = r.marks[n-1]
 	}
 	return min(p.src+max(offset-p.out, 0), len(r.text))
 }
