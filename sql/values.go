@@ -30,6 +30,7 @@ func (p *parser) values() *Values {
 		}
 		if row == 0 {
 			v.Width = len(v.Exprs)
+			v.reserve(len(p.lex.Text)-p.last, p.last-rowStart)
 		}
 		row++
 		if len(v.Exprs) != row*v.Width {
@@ -49,6 +50,16 @@ func (p *parser) values() *Values {
 		return nil
 	}
 	return v
+}
+
+// reserve makes room for as many rows like the first as the rest of the text may
+// hold, within reason.
+func (v *Values) reserve(rest, rowBytes int) {
+	const most = 1 << 16 // 2 MiB
+	rows := rest/(rowBytes+1) + 1
+	if n := min(rows*v.Width, most); n > len(v.Exprs) {
+		v.Exprs = append(make([]Expr, 0, n), v.Exprs...)
+	}
 }
 
 // value reads one expression, up to a comma, a closing parenthesis or a word
