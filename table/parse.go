@@ -210,6 +210,8 @@ func parseFloat(t Type, text string) (Value, error) {
 	}
 	f, err := strconv.ParseFloat(s, bitSize)
 	switch {
+	case err == nil && f == 0 && strings.ContainsAny(strings.SplitN(strings.ToLower(s), "e", 2)[0], "123456789"):
+		return Value{}, Errorf("22003", "\"%s\" is out of range for type %s", clip(s), t.SQLName()) // it underflowed
 	case err == nil:
 		return FloatOf(f), nil
 	case errors.Is(err, strconv.ErrRange) && math.IsInf(f, 0):

@@ -71,7 +71,11 @@ func AppendFloat(dst []byte, f float64, bits int) []byte {
 	if bits == 32 {
 		limit = 1e6
 	}
-	if a := math.Abs(f); a != 0 && (a >= limit || a < 1e-4) {
+	small := 1e-4
+	if bits == 32 {
+		small = float64(float32(small)) // 0.0001 as a real is just below 1e-4
+	}
+	if a := math.Abs(f); a != 0 && (a >= limit || a < small) {
 		return strconv.AppendFloat(dst, f, 'e', -1, bits)
 	}
 	return strconv.AppendFloat(dst, f, 'f', -1, bits)
