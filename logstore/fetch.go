@@ -129,8 +129,10 @@ func (f *fetcher) poll(b *brokerPolls, i int) {
 		}
 		readers := make(map[tp][]*Reader, len(b.ready))
 		var parts []fetchPart
+		now := time.Now()
+		hot := b.anyHot(now)
 		for r := range b.ready {
-			if len(readers[r.at]) > 0 && readers[r.at][0].from != r.from {
+			if r.hot(now) != hot || len(readers[r.at]) > 0 && readers[r.at][0].from != r.from {
 				continue // a request has each log partition once
 			}
 			if len(readers[r.at]) == 0 {
@@ -144,7 +146,7 @@ func (f *fetcher) poll(b *brokerPolls, i int) {
 		if len(b.idle) == 0 {
 			wait = lastPoll
 		}
-		f.launch(b) // readers of the same partition at other offsets
+		f.launch(b) // for those left out
 		f.mu.Unlock()
 		ctx, cancel := context.WithTimeout(f.l.ctx, wait+f.l.opts.Timeout)
 		resp, err := fetchFrom(ctx, f.cl[i], b.id, parts, wait)
@@ -156,6 +158,21 @@ func (f *fetcher) poll(b *brokerPolls, i int) {
 		f.spread(readers, resp)
 		f.again(b, readers)
 	}
+}
+
+// hotFor is how long a log partition counts as busy. Busy and quiet ones are
+// polled apart: news of one must not make us ask again for a thousand others.
+const hotFor = time.Second
+
+func (r *Reader) hot(now time.Time) bool { return now.Sub(r.fed) < hotFor }
+
+func (b *brokerPolls) anyHot(now time.Time) bool {
+	for r := range b.ready {
+		if r.hot(now) {
+			return true
+		}
+	}
+	return false
 }
 
 // spread hands an answer to its readers.
@@ -196,6 +213,7 @@ func (f *fetcher) feed(r *Reader, rp *kmsg.FetchResponseTopicPartition) {
 		r.bytes += len(rp.RecordBatches)
 		f.queued += len(rp.RecordBatches)
 		r.from = next
+		r.fed = time.Now()
 	}
 	if err != nil {
 		r.err = r.bad(next, err)

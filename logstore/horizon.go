@@ -100,8 +100,13 @@ func (c *commits) cut(v map[tp]table.Offset) (*commit, []commitPart) {
 }
 
 // Horizon is where a statement that reads these topics stops: each bucket's
-// last stable offset, asked for in one request per broker. It waits for
-// nobody's commit but one of this process that the vector would cut in two.
+// last stable offset. It waits for nobody's commit but one of this process that
+// the vector would cut in two.
+//
+// If a reader follows every bucket the vector is what we know: an append is
+// answered only when that has passed its records, so nothing acknowledged by
+// this server is missed, and other programs' records are as late as the
+// reader's next answer. Otherwise it is asked for, in one request per broker.
 func (l *Log) Horizon(ctx context.Context, topics []Topic) (map[TopicID][]table.Offset, error) {
 	out, _, err := l.horizon(ctx, topics)
 	return out, err
@@ -111,9 +116,12 @@ func (l *Log) horizon(ctx context.Context, topics []Topic) (map[TopicID][]table.
 	topics = distinct(topics)
 	l.commit.watch()
 	defer l.commit.unwatch()
-	vectors, err := l.listOffsets(ctx, topics, listEnd, true)
-	if err != nil {
-		return nil, nil, err
+	vectors, known := l.stable.vector(topics)
+	if !known {
+		var err error
+		if vectors, err = l.listOffsets(ctx, topics, listEnd, true); err != nil {
+			return nil, nil, err
+		}
 	}
 	out := make(map[TopicID][]table.Offset, len(topics))
 	v := map[tp]table.Offset{}
@@ -122,7 +130,9 @@ func (l *Log) horizon(ctx context.Context, topics []Topic) (map[TopicID][]table.
 		out[t.ID] = vectors[i]
 		for p, o := range vectors[i] {
 			v[tp{id, int32(p)}] = o
-			l.stable.advance(tp{id, int32(p)}, o)
+			if !known {
+				l.stable.advance(tp{id, int32(p)}, o)
+			}
 		}
 	}
 	for {

@@ -211,3 +211,39 @@ func TestTrim(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// With a reader on every bucket a horizon asks nobody, and shows at once what
+// was acknowledged.
+func TestHorizonFromReaders(t *testing.T) {
+	var c cutter
+	l := open(t, brokers(t), c.option)
+	topic := create(t, l, 2)
+	for b := range table.Bucket(2) {
+		r, err := l.Read(t.Context(), topic, b, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+	}
+	const keyListOffsets = 2
+	for { // until both readers had an answer
+		c.set(keyListOffsets, pass)
+		if _, err := l.Horizon(t.Context(), []logstore.Topic{topic}); err != nil {
+			t.Fatal(err)
+		}
+		c.set(keyListOffsets, cutBefore)
+		if _, err := l.Horizon(t.Context(), []logstore.Topic{topic}); err == nil {
+			break
+		}
+	}
+	for i := range table.Offset(50) {
+		mustAppend(t, l, put(topic, "v", 0, 1))
+		h, err := l.Horizon(t.Context(), []logstore.Topic{topic})
+		if err != nil || h[topic.ID][0] < 2*i+1 || h[topic.ID][1] < 2*i+1 {
+			t.Fatal(i, h, err)
+		}
+	}
+	if c.cuts.Load() != 0 {
+		t.Error("asked a broker")
+	}
+}

@@ -39,7 +39,8 @@ type Reader struct {
 	troubled bool // trouble has it
 	closed   bool
 	followed bool // counted by stable
-	tries    int  // since the last answer
+	fed      time.Time
+	tries    int // since the last answer
 	since    time.Time
 	last     error // why there was no answer
 	err      error // for good

@@ -26,8 +26,9 @@ type stable struct {
 	l    *Log
 	kick chan struct{}
 
-	mu    sync.Mutex // guards the rest
-	parts map[tp]*stablePart
+	mu      sync.Mutex // guards the rest
+	parts   map[tp]*stablePart
+	waiting map[tp]*stablePart // those with waiters
 }
 
 type stablePart struct {
@@ -44,6 +45,7 @@ type waiter struct {
 
 func (s *stable) init(l *Log) {
 	s.l, s.kick, s.parts = l, make(chan struct{}, 1), map[tp]*stablePart{}
+	s.waiting = map[tp]*stablePart{}
 }
 
 func (s *stable) part(at tp) *stablePart {
@@ -74,6 +76,10 @@ func (s *stable) advance(at tp, lso table.Offset) {
 		return
 	}
 	p.lso = lso
+	if len(p.waiters) == 0 {
+		return
+	}
+	defer s.tidy(at, p)
 	p.waiters = slices.DeleteFunc(p.waiters, func(w *waiter) bool {
 		if w.need > lso {
 			return false
@@ -81,6 +87,29 @@ func (s *stable) advance(at tp, lso table.Offset) {
 		w.done <- nil
 		return true
 	})
+}
+
+// vector is the last stable offsets of the topics' log partitions, if readers
+// follow every one of them. Whatever this process acknowledged is below.
+func (s *stable) vector(topics []Topic) ([][]table.Offset, bool) {
+	out := make([][]table.Offset, len(topics))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, t := range topics {
+		id, ok := parseUUID(string(t.ID))
+		if !ok {
+			return nil, false
+		}
+		out[i] = make([]table.Offset, t.Partitions)
+		for p := range out[i] {
+			part := s.parts[tp{id, int32(p)}]
+			if part == nil || part.readers == 0 {
+				return nil, false
+			}
+			out[i][p] = part.lso
+		}
+	}
+	return out, true
 }
 
 // follow counts the readers of a log partition.
@@ -100,6 +129,7 @@ func (s *stable) wait(ctx context.Context, at tp, need table.Offset) error {
 	}
 	w := &waiter{need: need, since: time.Now(), done: make(chan error, 1)}
 	p.waiters = append(p.waiters, w)
+	s.waiting[at] = p
 	s.mu.Unlock()
 	select {
 	case s.kick <- struct{}{}:
@@ -117,7 +147,16 @@ func (s *stable) wait(ctx context.Context, at tp, need table.Offset) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.waiters = slices.DeleteFunc(p.waiters, func(x *waiter) bool { return x == w })
+	s.tidy(at, p)
 	return err
+}
+
+// tidy drops a log partition that nobody waits for any more. The caller holds mu.
+func (s *stable) tidy(at tp, p *stablePart) {
+	if len(p.waiters) == 0 {
+		p.waiters = nil
+		delete(s.waiting, at)
+	}
 }
 
 // fail answers everybody who waits for a log partition.
@@ -129,6 +168,7 @@ func (s *stable) fail(at tp, err error) {
 		w.done <- err
 	}
 	p.waiters = nil
+	s.tidy(at, p)
 }
 
 // due gives what to ask now, each with the offset waited for, and whether
@@ -136,7 +176,7 @@ func (s *stable) fail(at tp, err error) {
 func (s *stable) due(now time.Time) (ask map[tp]table.Offset, waiting bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for at, p := range s.parts {
+	for at, p := range s.waiting {
 		for _, w := range p.waiters {
 			waiting = true
 			if p.readers > 0 && now.Sub(w.since) < readerGrace {
