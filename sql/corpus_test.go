@@ -98,12 +98,31 @@ func outcome(v verdict) string {
 		return "no single statement"
 	}
 	if q, ok := list[0].(*sql.Query); ok {
-		return query(q.Text)
+		return query(v, q.Text)
 	}
 	return describe(list[0])
 }
 
-func query(text string) string { return "query " + text }
+// query says what becomes of a query: its text for DuckDB, a refusal, or the
+// second try where DuckDB's grammar was seen to refuse it.
+func query(v verdict, text string) string {
+	r, err := sql.Rewrite(text, rewriteOptions)
+	if err != nil {
+		return strings.ReplaceAll(strings.TrimSpace(failure(err)), "\n", "\n    ")
+	}
+	out := "query"
+	if r.SQL != text {
+		out += " as " + r.SQL
+	}
+	if strings.HasPrefix(v.duckdb, "PARSE-ERR") {
+		other, err := sql.FromMySQL(text)
+		if err != nil {
+			other = "syntax error, no second try: " + err.Error()
+		}
+		out += ", which DuckDB's grammar refuses\n    " + other
+	}
+	return out
+}
 
 // Every captured text parses to queries and session statements.
 func TestCaptured(t *testing.T) {
