@@ -24,6 +24,8 @@ type bound struct {
 	refs []boundRef // of our tables, in the tree's order
 	text sql.Rewritten
 	base int // 1-based character of the text's start in the query text, less 1
+
+	second bool // read as MySQL's: places in text are not those of the query text
 }
 
 type boundRef struct {
@@ -41,9 +43,13 @@ func (se *Session) bind(ctx context.Context, text string, base int) (*bound, err
 	}
 	b.tree, err = se.srv.Engine.Parse(ctx, b.text.SQL)
 	if errors.Is(err, exec.ErrSyntax) {
-		if other, myErr := sql.FromMySQL(text); myErr == nil {
+		other, myErr := sql.FromMySQL(text)
+		switch {
+		case table.SQLState(myErr) == "0A000":
+			return nil, shift(myErr, base)
+		case myErr == nil:
 			if tree, treeErr := se.srv.Engine.Parse(ctx, other); treeErr == nil {
-				b.tree, err = tree, nil
+				b.tree, b.second, err = tree, true, nil
 				b.text = sql.Rewritten{SQL: other}
 			}
 		}
@@ -76,7 +82,7 @@ func (se *Session) bind(ctx context.Context, text string, base int) (*bound, err
 // at gives an error the position of a byte of the rewritten text.
 func (b *bound) at(err error, pos int) error {
 	var e *table.Error
-	if !errors.As(err, &e) || e.Position != 0 {
+	if !errors.As(err, &e) || e.Position != 0 || b.second {
 		return err
 	}
 	return e.At(b.text.Position(pos+1) + b.base)
@@ -87,6 +93,9 @@ func (b *bound) place(err error) error {
 	var e *table.Error
 	if !errors.As(err, &e) || e.Position == 0 {
 		return err
+	}
+	if b.second {
+		return e.At(0)
 	}
 	return e.At(b.text.Position(e.Position) + b.base)
 }

@@ -130,6 +130,10 @@ func (se *Session) start(ctx context.Context, stmt sql.Statement, params []param
 	if se.tx == nil {
 		se.begin(false)
 	}
+	if hints := stmt.Origin().Hints; len(hints) > 0 {
+		return nil, atOrigin(table.Errorf("0A000", "OPTIONS hints are not supported").
+			WithHint("Streaming is SET execution.runtime_mode = streaming; a table's options are set by ALTER TABLE … SET."), stmt.Origin(), hints[0].Start)
+	}
 	if se.tx.readOnly && writes(stmt) {
 		return nil, table.Errorf("25006", "cannot execute %s in a read-only transaction", sql.Tag(stmt))
 	}
