@@ -28,7 +28,7 @@ var allowed = map[string]string{
 	"compaction":         "filestore manifest merge table",
 	"bucket":             "catalog compaction filestore logstore manifest memtable merge snapshot table",
 	"planner":            "catalog manifest snapshot sql table",
-	"scan":               "filestore logstore memtable merge planner table",
+	"scan":               "filestore logstore manifest memtable merge planner table", // runs and groups are the words of a plan
 	"exec":               "planner scan table",
 	"session":            "catalog exec logstore manifest memtable merge planner scan snapshot sql table wire", // a transaction's changes are memtables laid over the tail
 }
