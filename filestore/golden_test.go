@@ -57,8 +57,10 @@ func goldenTables(t *testing.T) []goldenTable {
 	return out
 }
 
-func loadGolden(path string) (goldenTable, error) {
-	dir := filepath.Join(goldenRoot, path)
+func loadGolden(path string) (goldenTable, error) { return loadGoldenAt(goldenRoot, path) }
+
+func loadGoldenAt(root, path string) (goldenTable, error) {
+	dir := filepath.Join(root, path)
 	g := goldenTable{path: path, schemas: map[int64]*table.Schema{}}
 	files, err := filepath.Glob(filepath.Join(dir, "schema", "schema-*"))
 	if err != nil {

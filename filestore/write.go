@@ -35,7 +35,7 @@ const (
 	groupBytes = 8 << 20
 	// groupRows bounds the rows of a group that compresses well: readers share
 	// out work by row groups.
-	groupRows = 1 << 20
+	groupRows = 1 << 18
 	// dictBytes is how large a column's dictionary may grow before its further
 	// pages are plain. Without it one dictionary of a million strings cost
 	// 553 MB.
@@ -425,7 +425,7 @@ func (f *fileWriter) open() error {
 	return nil
 }
 
-// close ends the file, syncs it and describes it.
+// close ends the file and describes it. PutFile syncs it.
 func (f *fileWriter) close() (manifest.Entry, error) {
 	err := f.flush()
 	if err == nil {
@@ -436,9 +436,6 @@ func (f *fileWriter) close() (manifest.Entry, error) {
 	}
 	if err == nil {
 		err = f.buf.Flush()
-	}
-	if err == nil {
-		err = f.out.Sync()
 	}
 	if e := f.out.Close(); err == nil {
 		err = e
