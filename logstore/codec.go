@@ -121,22 +121,20 @@ func (c *Codec) Encode(ch table.Change, commit string, first bool, touched []Top
 	if e == nil {
 		e = &encoder{}
 	}
-	b := e.buf[:0]
+	if cap(e.slab)-len(e.slab) < slabRest {
+		e.slab = make([]byte, 0, slabBytes)
+	}
+	free := e.slab[len(e.slab):]
+	b := free
 	if len(c.key) > 0 {
 		b = c.appendKey(b, ch.Row())
 	}
 	keyLen := len(b)
 	b = c.appendValue(b, ch)
-	e.buf = b
-	if cap(e.slab)-len(e.slab) < len(b) {
-		e.slab = make([]byte, 0, max(slabBytes, len(b)))
+	if cap(b) == cap(free) { // a record that outgrew the slab has memory of its own
+		e.slab = e.slab[:len(e.slab)+len(b)]
 	}
-	at := len(e.slab)
-	e.slab = append(e.slab, b...)
-	own := e.slab[at:len(e.slab):len(e.slab)]
-	if cap(e.buf) > 1<<20 {
-		e.buf = nil
-	}
+	own := b[:len(b):len(b)]
 	c.encs.Put(e)
 
 	r := Record{Value: own[keyLen:], Headers: c.headersOf(commit, ch.Kind)}
@@ -154,11 +152,15 @@ func (c *Codec) Encode(ch table.Change, commit string, first bool, touched []Top
 	return r
 }
 
-// slabBytes of memory are cut into the keys and values of several records.
-const slabBytes = 16 << 10
+// A slab of memory is cut into the keys and values of several records; one
+// with less than slabRest left is given up.
+const (
+	slabBytes = 32 << 10
+	slabRest  = 1 << 10
+)
 
-// encoder is scratch memory of Encode.
-type encoder struct{ buf, slab []byte }
+// encoder is the slab that Encode writes to.
+type encoder struct{ slab []byte }
 
 // appendKey appends the primary key as a JSON object.
 func (c *Codec) appendKey(b []byte, row table.Row) []byte {

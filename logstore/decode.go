@@ -85,6 +85,9 @@ func (c *Codec) bad(f Fetched, cause error) error {
 }
 
 func (c *Codec) decodeValue(d *rowDecoder, value []byte) (ch table.Change, err error) {
+	if ch, ok := c.decodeOwn(d, value); ok {
+		return ch, nil
+	}
 	v, err := d.parser.ParseBytes(value)
 	if err != nil {
 		return ch, err
@@ -140,12 +143,8 @@ func (c *Codec) decodeRow(d *rowDecoder, v *fastjson.Value, want bool) (table.Ro
 		return nil, err
 	}
 	n := len(c.fields)
-	if len(d.values) < n {
-		d.values = make([]table.Value, n*rowSlab)
-	}
-	row := d.values[:n:n]
-	d.values = d.values[n:]
-	d.text, d.spans, d.err = d.text[:0], d.spans[:0], nil
+	row := d.row(n)
+	d.err = nil
 	next := 0 // our own records have the columns in order
 	o.Visit(func(key []byte, v *fastjson.Value) {
 		if d.err != nil {
@@ -166,18 +165,35 @@ func (c *Codec) decodeRow(d *rowDecoder, v *fastjson.Value, want bool) (table.Ro
 		clear(row)
 		return nil, d.err
 	}
-	if len(d.spans) > 0 {
-		all := string(d.text)
-		for _, s := range d.spans {
-			row[s.column] = table.StringOf(all[s.from:s.to])
-		}
-	}
+	d.texts(row)
 	for i := range row {
 		if row[i].IsNull() && c.fields[i].NotNull {
 			return nil, fmt.Errorf("column %s is null", c.fields[i].name)
 		}
 	}
 	return row, nil
+}
+
+// row begins a row of NULLs.
+func (d *rowDecoder) row(n int) table.Row {
+	if len(d.values) < n {
+		d.values = make([]table.Value, n*rowSlab)
+	}
+	row := d.values[:n:n]
+	d.values = d.values[n:]
+	d.text, d.spans = d.text[:0], d.spans[:0]
+	return row
+}
+
+// texts makes one string of the row's texts and gives each column its part.
+func (d *rowDecoder) texts(row table.Row) {
+	if len(d.spans) == 0 {
+		return
+	}
+	all := string(d.text)
+	for _, s := range d.spans {
+		row[s.column] = table.StringOf(all[s.from:s.to])
+	}
 }
 
 // value decodes one cell; texts are gathered, to be one string in the end.

@@ -91,11 +91,27 @@ func appendJSONFloat(b []byte, f float64, bits int) []byte {
 
 const hexDigits = "0123456789abcdef"
 
+// plain marks the ASCII characters that stand for themselves in a string.
+var plain = func() (t [256]bool) {
+	for c := ' '; c < 0x80; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()
+
 // appendJSONString appends s quoted. Bytes that are no UTF-8 become U+FFFD.
 func appendJSONString(b []byte, s string) []byte {
 	b = append(b, '"')
+	i := 0
+	for i < len(s) && plain[s[i]] {
+		i++
+	}
+	if i == len(s) {
+		b = append(b, s...)
+		return append(b, '"')
+	}
 	from := 0
-	for i := 0; i < len(s); {
+	for i < len(s) {
 		c := s[i]
 		if c >= 0x80 {
 			if r, n := utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n > 1 {
@@ -107,7 +123,7 @@ func appendJSONString(b []byte, s string) []byte {
 			from = i
 			continue
 		}
-		if c >= ' ' && c != '"' && c != '\\' {
+		if plain[c] {
 			i++
 			continue
 		}
@@ -140,23 +156,12 @@ func appendDay(b []byte, days int64) []byte {
 		b = append(b, '-')
 		y = -y
 	}
-	b = appendPadded(b, y, 4)
-	b = append(b, '-', byte('0'+m/10), byte('0'+m%10), '-', byte('0'+d/10), byte('0'+d%10))
-	return b
-}
-
-func appendPadded(b []byte, n, width int) []byte {
-	for limit := 10; width > 1; width-- {
-		limit = 1
-		for range width - 1 {
-			limit *= 10
-		}
-		if n >= limit {
-			break
-		}
-		b = append(b, '0')
+	if y > 9999 {
+		b = strconv.AppendInt(b, int64(y), 10)
+	} else {
+		b = append(b, byte('0'+y/1000), byte('0'+y/100%10), byte('0'+y/10%10), byte('0'+y%10))
 	}
-	return strconv.AppendInt(b, int64(n), 10)
+	return append(b, '-', byte('0'+m/10), byte('0'+m%10), '-', byte('0'+d/10), byte('0'+d%10))
 }
 
 // appendClock appends HH:MM:SS and what there is of a fraction.
@@ -313,11 +318,21 @@ func parseNumber(t *table.Type, text []byte) (table.Value, error) {
 		}
 		return exactDecimal(t, s)
 	}
-	n, err := strconv.ParseInt(s, 10, intBits[t.Kind])
+	n, err := strconv.ParseInt(s, 10, intBits(t.Kind))
 	return table.IntOf(n), err
 }
 
-var intBits = map[table.Kind]int{table.TinyInt: 8, table.SmallInt: 16, table.Int: 32, table.BigInt: 64}
+func intBits(k table.Kind) int {
+	switch k {
+	case table.TinyInt:
+		return 8
+	case table.SmallInt:
+		return 16
+	case table.Int:
+		return 32
+	}
+	return 64
+}
 
 // exactDecimal refuses a number with more digits after the point than the
 // type: rounding would make another value of it.
