@@ -228,7 +228,7 @@ func (c *chunkReader) raw(ctx context.Context) (*format.PageHeader, []byte, erro
 			return nil, nil, err
 		}
 		c.off += n + size
-		return h, buf[n : n+size], nil
+		return h, buf[n : n+size], intact(h, buf[n:n+size])
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"sync"
@@ -112,6 +113,14 @@ func codecError(c format.CompressionCodec) error {
 		return fmt.Errorf("%w: LZ4 with its old framing (file.compression = lz4); use zstd, snappy or gzip", errCodec)
 	}
 	return fmt.Errorf("%w: %v", errCodec, c)
+}
+
+// intact checks a page against its checksum, if it has one.
+func intact(h *format.PageHeader, body []byte) error {
+	if h.CRC != 0 && crc32.ChecksumIEEE(body) != uint32(h.CRC) {
+		return errors.New("page does not match its checksum")
+	}
+	return nil
 }
 
 // pageDecoder decodes the pages of one column chunk. Vectors that it returns

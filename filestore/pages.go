@@ -147,7 +147,7 @@ func (r *pageReader) page(ctx context.Context, f *file, off, n int64) (*format.P
 	if size < 0 || size > int64(len(body)) {
 		return nil, nil, fmt.Errorf("page of %d bytes in %d", size, len(body))
 	}
-	return &r.header, body[:size], nil
+	return &r.header, body[:size], intact(&r.header, body[:size])
 }
 
 // point decodes row at of a page alone, as far as its encoding allows. The
