@@ -260,7 +260,7 @@ func TestSimulation(t *testing.T) {
 	}
 	n := *historiesFlag
 	if testing.Short() {
-		n = min(n, 1000)
+		n = min(n, 300)
 	}
 	if seed, broke := search(t, n); broke != "" {
 		_, text := history(t, seed, true)
@@ -268,7 +268,7 @@ func TestSimulation(t *testing.T) {
 	}
 	for _, event := range []string{"committed", "fenced", "conflict", "unknown", "other error", "stray", "drop", "foreign", "read", "asleep", "expired"} {
 		t.Logf("%-12s %d", event, counted.events[event])
-		if counted.events[event] == 0 {
+		if counted.events[event] == 0 && n >= 1000 {
 			t.Errorf("no history had the event %q", event)
 		}
 	}
