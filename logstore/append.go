@@ -80,15 +80,17 @@ type outcome struct {
 
 // pending is an append on its way.
 type pending struct {
-	a     *Append
-	parts []pendingPart
-	bytes int  // of all parts
-	txn   bool // touches several buckets
-	big   bool // a transaction of its own
-	alone bool // its shared transaction was aborted: it goes alone
-	tries int
-	left  bool         // its caller was told "unknown"; guarded by gatherer.mu
-	done  chan outcome // has room for the one outcome
+	a      *Append
+	parts  []pendingPart
+	bytes  int  // of all parts
+	txn    bool // touches several buckets
+	big    bool // a transaction of its own
+	alone  bool // its shared transaction was aborted: it goes alone
+	tries  int
+	queued time.Time    // when it entered the queue
+	sent   time.Time    // when it last left the queue; guarded by gatherer.mu
+	left   bool         // its caller was told "unknown"; guarded by gatherer.mu
+	done   chan outcome // has room for the one outcome
 }
 
 type pendingPart struct {

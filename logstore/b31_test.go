@@ -121,6 +121,15 @@ func TestAnswerWaitsForTheLastStableOffset(t *testing.T) {
 		_, err := l.Append(t.Context(), put(topic, "patient", 0))
 		done <- err
 	}()
+	for {
+		b, err := l.Bounds(t.Context(), topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b[0].High == 3 {
+			break // it was appended
+		}
+	}
 	mustAppend(t, l, put(other, "elsewhere", 0)) // nobody else waits
 	if h, err := l.Horizon(t.Context(), []logstore.Topic{topic, other}); err != nil || h[topic.ID][0] != 0 || h[other.ID][0] != 1 {
 		t.Fatal(h, err)

@@ -57,7 +57,7 @@ func (h *hooks) take() []string {
 	return c
 }
 
-func embedded(t *testing.T) (*kfake.Cluster, *hooks, *logstore.Log) {
+func hooked(t *testing.T) (*kfake.Cluster, *hooks, *logstore.Log) {
 	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.MaxVersions(kversion.V3_7_0()))
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func embedded(t *testing.T) (*kfake.Cluster, *hooks, *logstore.Log) {
 }
 
 func TestEmbeddedSyncsBeforeItAnswers(t *testing.T) {
-	c, h, l := embedded(t)
+	c, h, l := hooked(t)
 	topic := create(t, l, 2)
 	c.ControlKey(keyEndTxn, func(kmsg.Request) (kmsg.Response, error, bool) {
 		c.KeepControl()
@@ -105,7 +105,7 @@ func TestEmbeddedSyncsBeforeItAnswers(t *testing.T) {
 // A write that the embedded log failed is never sent again: the second time it
 // would be acknowledged with nothing on disk.
 func TestEmbeddedFailureIsNotResent(t *testing.T) {
-	c, h, l := embedded(t)
+	c, h, l := hooked(t)
 	topic := create(t, l, 2)
 	mustAppend(t, l, put(topic, "a", 0, 1))
 	sent := 0

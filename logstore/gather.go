@@ -31,6 +31,8 @@ type gatherer struct {
 	shared []*producer    // transactional producers taking turns
 	big    chan *producer // those of appends past batchBytes
 	closed bool
+	// answered is when a broker last answered, or had nothing to answer.
+	answered time.Time
 }
 
 // lane is one log partition as the gatherer sees it. Only the gatherer, or the
@@ -84,49 +86,63 @@ func (g *gatherer) send(ctx context.Context, p *pending) outcome {
 		g.mu.Unlock()
 		return outcome{err: no(ErrClosed)}
 	}
+	p.queued = time.Now()
+	if len(g.queue) == 0 {
+		g.answered = p.queued
+	}
 	g.queue = append(g.queue, p)
 	g.mu.Unlock()
 	g.wake()
 
 	timer := time.NewTimer(g.l.opts.Timeout)
 	defer timer.Stop()
-	var cause error
-	select {
-	case out := <-p.done:
-		return out
-	case <-ctx.Done():
-		cause = context.Cause(ctx)
-	case <-timer.C:
-		cause = g.l.unavailable(context.DeadlineExceeded)
-	}
-	if g.leave(p) {
-		return outcome{err: no(cause)}
-	}
-	// It is on its way: the outcome comes soon, or the broker is away.
-	if ctx.Err() == nil {
-		timer.Reset(g.l.opts.Timeout / 4)
-	}
-	select {
-	case out := <-p.done:
-		return out
-	case <-timer.C:
-		g.mu.Lock()
-		p.left = true
-		g.mu.Unlock()
-		return outcome{err: unknown(g.l.unavailable(context.DeadlineExceeded))}
+	ended := ctx.Done()
+	for {
+		var cause error
+		select {
+		case out := <-p.done:
+			return out
+		case <-ended:
+			cause, ended = context.Cause(ctx), nil
+		case <-timer.C:
+		}
+		left, outcome := g.leave(p, cause)
+		if outcome != nil {
+			return *outcome
+		}
+		timer.Reset(left)
 	}
 }
 
-// leave takes an append out of the queue; false if it is being sent.
-func (g *gatherer) leave(p *pending) bool {
+// leave takes an append out of the queue, because its caller goes (cause) or
+// the broker seems to be away. Otherwise it says how long to wait on: for its
+// turn while the broker answers others, for its own answer once it was sent.
+func (g *gatherer) leave(p *pending, cause error) (left time.Duration, _ *outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	i := slices.Index(g.queue, p)
-	if i < 0 {
-		return false
+	since := p.sent
+	if i >= 0 {
+		since = g.answered
+		for _, pp := range p.parts {
+			if ln := g.lanes[pp.at]; ln != nil && ln.stuck {
+				since = p.queued // its own broker does not answer
+			}
+		}
+	}
+	left = g.l.opts.Timeout - time.Since(since)
+	away := g.l.unavailable(context.DeadlineExceeded)
+	switch {
+	case i < 0 && left > 0, i >= 0 && left > 0 && cause == nil:
+		return left, nil
+	case i < 0:
+		p.left = true
+		return 0, &outcome{err: unknown(away)}
+	case cause == nil:
+		cause = away
 	}
 	g.queue = slices.Delete(g.queue, i, i+1)
-	return true
+	return 0, &outcome{err: no(cause)}
 }
 
 func (g *gatherer) run() {
@@ -175,6 +191,7 @@ func (g *gatherer) take() (plain, txn []*pending, slot *producer) {
 	used := make(map[tp]int, 8)
 	total, alone := 0, false
 	rest := g.queue[:0]
+	now := time.Now()
 	for _, p := range g.queue {
 		switch {
 		case p.txn && (slot == nil || alone || p.alone && len(txn) > 0), !g.fits(p, used, total):
@@ -186,6 +203,7 @@ func (g *gatherer) take() (plain, txn []*pending, slot *producer) {
 		default:
 			plain = append(plain, p)
 		}
+		p.sent = now
 		for _, pp := range p.parts {
 			used[pp.at] += pp.bytes
 		}
@@ -281,7 +299,7 @@ func (g *gatherer) sendPlain(round []*pending) {
 	}
 	g.gate.Lock()
 	flights := g.encode(g.admit(round))
-	ctx, cancel := context.WithTimeout(g.l.ctx, min(2*time.Second, g.l.opts.Timeout))
+	ctx, cancel := context.WithTimeout(g.l.ctx, min(2*time.Second, g.l.opts.Timeout*2/3))
 	g.deliver(ctx, flights)
 	cancel()
 	var landed []*flight
@@ -292,6 +310,9 @@ func (g *gatherer) sendPlain(round []*pending) {
 		}
 	}
 	g.gate.Unlock()
+	if len(landed) > 0 {
+		g.heard()
+	}
 	g.settle(landed)
 	for _, f := range flights {
 		switch {
@@ -309,6 +330,13 @@ func (g *gatherer) sendPlain(round []*pending) {
 			}
 		}
 	}
+}
+
+// heard notes that a broker answered.
+func (g *gatherer) heard() {
+	g.mu.Lock()
+	g.answered = time.Now()
+	g.mu.Unlock()
 }
 
 func fail(round []*pending, err error) {

@@ -39,7 +39,7 @@ func brokers(t testing.TB) []string {
 
 func open(t testing.TB, addrs []string, change ...func(*logstore.Options)) *logstore.Log {
 	t.Helper()
-	o := logstore.Options{Brokers: addrs, InstanceID: uuid.NewString()}
+	o := logstore.Options{Brokers: addrs, InstanceID: uuid.NewString(), Timeout: 30 * time.Second}
 	for _, f := range change {
 		f(&o)
 	}

@@ -168,7 +168,7 @@ func (g *gatherer) sendShared(slot *producer, round []*pending) {
 		g.release(slot, true)
 		return
 	}
-	ctx, cancel := context.WithTimeout(g.l.ctx, min(2*time.Second, g.l.opts.Timeout))
+	ctx, cancel := context.WithTimeout(g.l.ctx, min(2*time.Second, g.l.opts.Timeout*2/3))
 	spans, err := g.writeShared(ctx, slot, round)
 	cancel()
 	if err != nil {
@@ -183,6 +183,7 @@ func (g *gatherer) sendShared(slot *producer, round []*pending) {
 		}
 	}
 	g.gate.Unlock()
+	g.heard()
 	if !g.l.start(func() { g.release(slot, g.commitShared(slot, round, spans)) }) {
 		fail(round, no(ErrClosed)) // nobody will commit it
 	}
