@@ -33,7 +33,9 @@ func TestScripts(t *testing.T) {
 				entries := parseEntries(t, d.Input)
 				f := manifest.Merged
 				if d.Cmd == "fold" {
-					f = func(e []manifest.Entry) ([]manifest.Entry, error) { return manifest.Fold(e[:len(e)/2], e[len(e)/2:]...) }
+					f = func(e []manifest.Entry) ([]manifest.Entry, error) {
+						return manifest.Fold(e[:len(e)/2], e[len(e)/2:]...)
+					}
 				}
 				got, err := f(entries)
 				return names(got, err)
