@@ -63,8 +63,13 @@ const closing = 5 * time.Second
 // start opens everything. After an error everything is closed again.
 func start(ctx context.Context, c config, log *slog.Logger) (*server, error) {
 	s := &server{config: c, log: log}
-	for _, step := range []func(context.Context) error{s.openLocal, s.openStore, s.openLogAndEngine, s.openTables, s.openFront} {
-		err := step(ctx)
+	for _, step := range []struct {
+		what string
+		open func(context.Context) error
+	}{{"data folder", s.openLocal}, {"store", s.openStore}, {"log and engine", s.openLogAndEngine}, {"tables", s.openTables}, {"front", s.openFront}} {
+		began := time.Now()
+		err := step.open(ctx)
+		log.Debug("opened", "what", step.what, "took", time.Since(began))
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -154,6 +159,8 @@ func (s *server) openLogAndEngine(ctx context.Context) error {
 	var g errgroup.Group
 	var engine *exec.Engine
 	g.Go(func() (err error) {
+		began := time.Now()
+		defer func() { s.log.Debug("opened", "what", "engine", "took", time.Since(began)) }()
 		engine, err = exec.Open(exec.Options{SpoolDir: filepath.Join(s.data.spool(), "engine"), MemoryBytes: s.shares.engine, Readable: s.readable()})
 		return err
 	})
@@ -185,10 +192,12 @@ func (s *server) openLog(ctx context.Context) (err error) {
 		s.opened("embedded log", s.broker.Close)
 		o.Brokers, o.Embedded = []string{s.broker.Addr()}, embeddedLog{s.broker}
 	}
+	began := time.Now()
 	if s.logs, err = logstore.Open(ctx, o); err != nil {
 		return err
 	}
 	s.opened("log", s.logs.Close)
+	s.log.Debug("opened", "what", "kafka client", "took", time.Since(began))
 	if s.claim, err = s.logs.Claim(ctx); err != nil {
 		return err
 	}
