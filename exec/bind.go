@@ -144,9 +144,9 @@ func logicalOf(t Type) duckdb.LogicalType {
 }
 
 // params puts what f returns in the place of each $n of text outside strings,
-// quoted names and comments. If like is true, the parameter is the first
-// argument of dt_like, and f's text replaces the function's name too.
-func params(text string, f func(n int, like bool) string) string {
+// quoted names and comments. If the parameter is the first argument of
+// dt_like or dt_plus, like is that head of the call, and f's text replaces it too.
+func params(text string, f func(n int, like string) string) string {
 	var b strings.Builder
 	from := 0
 	for i := 0; i < len(text); {
@@ -154,7 +154,12 @@ func params(text string, f func(n int, like bool) string) string {
 		if text[i] == '$' && j > i+1 && text[i+1] >= '0' && text[i+1] <= '9' {
 			n, _ := strconv.Atoi(text[i+1 : j])
 			before := text[from:i]
-			cut, like := strings.CutSuffix(before, likeCall)
+			cut, like := before, ""
+			for _, c := range []string{likeCall, plusCall} {
+				if rest, ok := strings.CutSuffix(before, c); ok {
+					cut, like = rest, c
+				}
+			}
 			b.WriteString(cut)
 			b.WriteString(f(n, like))
 			from = j
@@ -165,21 +170,17 @@ func params(text string, f func(n int, like bool) string) string {
 	return b.String()
 }
 
-// likeCall begins a call of the macro that gives a parameter the type of the
-// other operand; firstCall one that only gives the parameter.
-const likeCall, firstCall = "dt_like(", "dt_first("
+// likeCall and plusCall begin calls of the macros that give a parameter the
+// type that the other operand asks for; firstCall one that only gives the
+// parameter.
+const likeCall, plusCall, firstCall = "dt_like(", "dt_plus(", "dt_first("
 
-func plain(n int, like bool) string {
-	if like {
-		return likeCall + "$" + strconv.Itoa(n)
-	}
-	return "$" + strconv.Itoa(n)
-}
+func plain(n int, like string) string { return like + "$" + strconv.Itoa(n) }
 
 // castParams writes the known types into the text. A Numeric without precision
 // is left as it is: its value brings its own.
 func castParams(text string, types []Type) string {
-	return params(text, func(n int, like bool) string {
+	return params(text, func(n int, like string) string {
 		if n < 1 || n > len(types) || types[n-1].ID == Unknown {
 			return plain(n, like)
 		}
@@ -187,7 +188,7 @@ func castParams(text string, types []Type) string {
 		if t := types[n-1]; t.ID != Numeric || t.Precision > 0 {
 			p = "CAST(" + p + " AS " + t.sql() + ")"
 		}
-		if like {
+		if like != "" {
 			p = firstCall + p
 		}
 		return p
@@ -196,7 +197,7 @@ func castParams(text string, types []Type) string {
 
 func countOccurrences(text string, of int) int {
 	count := 0
-	params(text, func(n int, _ bool) string {
+	params(text, func(n int, _ string) string {
 		if n == of {
 			count++
 		}
@@ -208,16 +209,62 @@ func countOccurrences(text string, of int) int {
 // isolateParam leaves occurrence i of parameter n and makes the others NULL.
 func isolateParam(text string, of, i int) string {
 	at := -1
-	return params(text, func(n int, like bool) string {
+	return params(text, func(n int, like string) string {
 		if n != of {
 			return plain(n, like)
 		}
 		if at++; at == i {
 			return plain(n, like)
 		}
-		if like {
+		if like != "" {
 			return firstCall + "NULL"
 		}
 		return "NULL"
 	})
 }
+
+// nullOthers makes every parameter but n NULL.
+func nullOthers(text string, but int) string {
+	return params(text, func(n int, like string) string {
+		switch {
+		case n == but:
+			return plain(n, like)
+		case like != "":
+			return firstCall + "NULL"
+		}
+		return "NULL"
+	})
+}
+
+// nullParams writes NULLs of the known types for the parameters: the text has
+// the same columns, and can be described where a parameter is missed.
+func nullParams(text string, types []Type) string {
+	return params(text, func(n int, like string) string {
+		p := "NULL"
+		if n >= 1 && n <= len(types) && types[n-1].ID != Unknown {
+			p = "CAST(NULL AS " + types[n-1].sql() + ")"
+		}
+		if like != "" {
+			p = firstCall + p
+		}
+		return p
+	})
+}
+
+// untyped gives the text without the macros that are chosen by the type of an
+// argument.
+func untyped(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		j := skipToken(text, i)
+		word := text[i:j]
+		if untypedNames[word] && j < len(text) && text[j] == '(' {
+			word += "_any"
+		}
+		b.WriteString(word)
+		i = j
+	}
+	return b.String()
+}
+
+var untypedNames = set("dt_sum dt_whole dt_plus dt_bytea dt_str")

@@ -15,6 +15,10 @@ import (
 // grammar may still read the text.
 var ErrSyntax = errors.New("syntax error")
 
+// errOverloads: a macro that is chosen by type met an argument whose type is
+// not known where DuckDB chooses.
+var errOverloads = errors.New("overloads")
+
 // mark carries a code of ours through an error raised inside DuckDB: the
 // function error() and our table function put it before their message.
 const mark = "dt!"
@@ -57,6 +61,12 @@ func engineError(kind duckdb.ErrorType, message string) error {
 	case duckdb.ErrorTypeConversion, duckdb.ErrorTypeMismatchType, duckdb.ErrorTypeInvalidType, duckdb.ErrorTypeDecimal:
 		return conversionError(first)
 	case duckdb.ErrorTypeOutOfRange:
+		switch {
+		case strings.Contains(first, "logarithm"):
+			return table.Errorf("2201E", "%s", lower(first))
+		case strings.Contains(first, "square root"):
+			return table.Errorf("2201F", "%s", lower(first))
+		}
 		return table.Errorf("22003", "%s", outOfRange(first))
 	case duckdb.ErrorTypeDivideByZero:
 		return table.Errorf("22012", "division by zero")
@@ -144,6 +154,10 @@ func nameError(text, first string) error {
 			WithHint("No function or operator has this name and these argument types; you might need explicit casts.")
 	}
 	switch {
+	case strings.Contains(first, "multiple overloads that match"):
+		return table.Errorf("42725", "a function is not unique for these arguments%w", silent{errOverloads}).WithHint("You might need explicit casts.")
+	case strings.Contains(first, "Could not choose a best candidate"):
+		return table.Errorf("42725", "an operator or function is not unique for these arguments").WithHint("You might need explicit casts.")
 	case strings.Contains(first, "Cannot compare values of type"), strings.Contains(first, "Cannot mix values of type"):
 		return table.Errorf("42804", "%s", lower(first)).WithHint("You might need explicit casts.")
 	case strings.Contains(first, "aggregate function calls cannot be nested"), strings.Contains(first, "WHERE clause cannot contain"),
@@ -228,10 +242,6 @@ func inputError(first string) error {
 		return table.Errorf("21000", "more than one row returned by a subquery used as an expression")
 	case strings.Contains(first, "regex"), strings.Contains(first, "missing )"), strings.Contains(first, "invalid perl"):
 		return table.Errorf("2201B", "invalid regular expression: %s", lower(first))
-	case strings.Contains(first, "logarithm"):
-		return table.Errorf("2201E", "%s", lower(first))
-	case strings.Contains(first, "square root"):
-		return table.Errorf("2201F", "%s", lower(first))
 	}
 	return table.Errorf("22023", "%s", lower(first))
 }

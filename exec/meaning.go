@@ -68,8 +68,13 @@ func (w *walker) fixFunction(n node) {
 			args[1] = nonZero(args[1])
 		}
 	case "sum":
-		if len(args) == 1 {
-			wrapSum(n)
+		wrapSum(n)
+	case "||":
+		for _, a := range args {
+			if c, _ := a.(node); str(c, "class") == "CONSTANT" && flag(sub(c, "value"), "is_null") {
+				asText(c)
+				delete(c, "alias")
+			}
 		}
 	case "~~", "!~~", "~~*", "!~~*":
 		escapeLike(n, name, args)
@@ -139,8 +144,8 @@ func text(s string) node {
 // the type of x, bigint or numeric, and does not evaluate x.
 func wrapSum(n node) {
 	args := arr(n, "children")
-	if len(args) != 1 {
-		return
+	if len(args) != 1 || holdsAggregate(args[0]) {
+		return // a typed macro cannot see the type of an aggregate
 	}
 	inner := node{}
 	for k, v := range n {
@@ -244,24 +249,37 @@ func similarPattern(p string) string {
 	return b.String() + ")"
 }
 
-// fixCast puts casts to integers right: text must be an integer, and doubles
-// round to even.
+// fixCast puts casts right: text must be an integer to become one, doubles
+// round to even, bytea has Postgres's text form.
 func (w *walker) fixCast(n node) {
 	if flag(n, "try_cast") {
 		return
 	}
 	to := str(sub(n, "cast_type"), "id")
-	if to != "INTEGER" && to != "BIGINT" && to != "SMALLINT" {
-		return
-	}
 	child := sub(n, "child")
 	l, ok := literalOf(child)
+	if holdsAggregate(child) || ok && l.Param != 0 {
+		return // its type is not seen by a typed macro, or is that of the cast
+	}
+	switch to {
+	case "BLOB":
+		n["child"] = call("dt_bytea", child)
+	case "VARCHAR":
+		if !ok {
+			n["child"] = call("dt_str", child)
+		}
+	case "INTEGER", "BIGINT", "SMALLINT":
+		w.fixWhole(n, child, to, l, ok)
+	}
+}
+
+func (w *walker) fixWhole(n, child node, to string, l Literal, ok bool) {
 	switch {
-	case ok && l.Param == 0 && l.Kind == StringLiteral && l.Type == "":
+	case ok && l.Kind == StringLiteral && l.Type == "":
 		if !integerText.MatchString(l.Text) {
 			w.fail(table.Errorf("22P02", "invalid input syntax for type %s: %q", typesAsPostgres(to), l.Text), pos(child))
 		}
-	case ok && (l.Kind != FloatLiteral || l.Param != 0): // a parameter takes the type of the cast
+	case ok && l.Kind != FloatLiteral && l.Type == "":
 	default:
 		n["child"] = call("dt_whole", child)
 	}
@@ -315,10 +333,14 @@ func likeOther(name string, args []any) {
 		if str(n, "class") != "PARAMETER" {
 			continue
 		}
-		if l, ok := literalOf(o); ok && l.Param != 0 || holdsAggregate(o) || holds(o, "SUBQUERY") || holds(o, "WINDOW") {
+		if l, ok := literalOf(o); ok && l.Param != 0 || holds(o, "SUBQUERY") || holds(o, "WINDOW") {
 			continue
 		}
-		like := call("dt_like", node{"class": "PARAMETER", "type": "VALUE_PARAMETER", "identifier": n["identifier"]}, copyTree(o))
+		macro := "dt_like"
+		if name == "+" {
+			macro = "dt_plus"
+		}
+		like := call(macro, node{"class": "PARAMETER", "type": "VALUE_PARAMETER", "identifier": n["identifier"]}, copyTree(o))
 		clear(n)
 		for k, v := range like {
 			n[k] = v

@@ -23,6 +23,10 @@ func over(sql string) func(*exec.Ref) (string, error) {
 	return func(*exec.Ref) (string, error) { return sql, nil }
 }
 
+func relationOf(columns []exec.Column, rows []table.Row) exec.Relation {
+	return exec.Relation{Columns: columns, Open: func(context.Context, []int) (exec.Source, error) { return exec.Rows(rows), nil }}
+}
+
 // Every type of ours goes into DuckDB and comes back as it was.
 func TestRoundTrip(t *testing.T) {
 	e := open(t, exec.Options{})
@@ -84,7 +88,7 @@ func TestRoundTrip(t *testing.T) {
 			rows[i] = append(rows[i], random(typ))
 		}
 	}
-	h, err := e.Register(t.Context(), exec.Relation{Columns: columns, Open: func(context.Context, []int) (exec.Source, error) { return exec.Rows(rows), nil }})
+	h, err := e.Register(t.Context(), relationOf(columns, rows))
 	if err != nil {
 		t.Fatal(err)
 	}

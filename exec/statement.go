@@ -2,7 +2,9 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	duckdb "github.com/duckdb/duckdb-go-bindings"
@@ -45,6 +47,10 @@ func (s *Session) Prepare(ctx context.Context, sql string, declared []Type) (*St
 	for tries := 0; ; tries++ {
 		text := castParams(sql, known)
 		st, err := s.prepare(ctx, text, known)
+		if errors.Is(err, errOverloads) && !strings.Contains(sql, "_any(") {
+			sql = untyped(sql)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -70,6 +76,24 @@ func (s *Session) Prepare(ctx context.Context, sql string, declared []Type) (*St
 // finish describes a statement whose parameters have their types, and makes
 // its columns such that readers can read.
 func (st *Statement) finish(ctx context.Context, text string, known []Type) (*Statement, error) {
+	if st.undescribed() { // a table function waits for its parameters
+		shown, err := st.session.prepare(ctx, nullParams(text, known), nil)
+		if err != nil {
+			st.Close()
+			return nil, err
+		}
+		err = shown.describe()
+		st.columns, st.readers = shown.columns, shown.readers
+		shown.Close()
+		if err == nil && slices.ContainsFunc(st.readers, func(r reader) bool { return r == nil }) {
+			err = table.Errorf("0A000", "a function in FROM takes a parameter, and a column is of a nested type").WithHint("Cast the column to json or text.")
+		}
+		if err != nil {
+			st.Close()
+			return nil, err
+		}
+		return st, nil
+	}
 	if err := st.describe(); err != nil {
 		st.Close()
 		return nil, err
@@ -117,12 +141,16 @@ func (s *Session) infer(ctx context.Context, text string, n int) Type {
 			}
 		}
 	}
-	st, err := s.prepare(ctx, castParams(text, append(make([]Type, n-1), Type{ID: Text})), nil)
-	if err == nil {
-		st.Close()
-		return Type{ID: Text}
+	types := append(make([]Type, n-1), Type{ID: Text})
+	st, err := s.prepare(ctx, nullOthers(castParams(text, types), n), nil)
+	if err != nil {
+		return Type{ID: Float8} // abs($1), as Postgres prefers it
 	}
-	return Type{ID: Float8} // abs($1), as Postgres prefers it
+	defer st.Close()
+	if st.undescribed() { // generate_series(1, $1) in a FROM
+		return Type{ID: Int8}
+	}
+	return Type{ID: Text}
 }
 
 func (s *Session) prepare(ctx context.Context, text string, declared []Type) (*Statement, error) {
