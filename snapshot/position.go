@@ -3,7 +3,6 @@ package snapshot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 
 	"dtstore/manifest"
@@ -69,5 +68,5 @@ func raise(covered map[table.Bucket]Covered, entries []manifest.Entry) {
 func (t *Table) refuse(s *Snapshot) error {
 	return table.Errorf("55000", "table %s: no snapshot from %d down says how far its log is covered", t.path, s.ID).
 		WithDetail("Another engine has committed since, and the snapshots made by dtstore have been removed.").
-		WithHint("The offsets cannot be guessed without losing or doubling rows; %s must be set from a backup of the snapshot folder: %s", propLog, fmt.Sprintf("%s/snapshot", t.path))
+		WithHint("Guessed offsets would lose or double rows. Put back a file of %s/snapshot that has the property %s, from a backup.", t.path, propLog)
 }
