@@ -6,5 +6,5 @@ fuzz: ; scripts/fuzz.sh 30s
 golden: ; go test ./tests/golden
 bench: ; go test -run '^$$' -bench . -benchmem ./...
 crash: ; go test ./logstore/embedded -run TestCrash -timeout 30m -crash.kills=1000 && go test ./tests/e2e -run TestKill -timeout 60m -seeds=200
-peers: ; go test -tags peers -timeout 30m ./tests/... ./logstore ./objstore/s3
+peers: ; go test -tags peers -timeout 30m -p 1 ./tests/... ./logstore ./objstore/s3
 .PHONY: test race lint fuzz golden bench crash peers
