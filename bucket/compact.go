@@ -36,6 +36,10 @@ func (k *keeper) compactions(ctx context.Context) {
 		case <-k.compact:
 		}
 		_, err := k.compactSome(ctx, k.pick)
+		k.mu.Lock()
+		k.jammed = err
+		k.mu.Unlock()
+		k.wake()
 		if err == nil || ctx.Err() != nil {
 			pause = firstPause
 			continue

@@ -55,37 +55,38 @@ func (k *keeper) commits(ctx context.Context) {
 // Buckets that are stopped are left out; their error is returned if the
 // request needs them.
 func (k *keeper) checkpoint(ctx context.Context, r request) error {
-	for try := 0; ; try++ {
+	var last positions
+	for idle := 0; ; {
 		stopped := k.freezeAll(ctx, r)
 		again, err := k.commitFrozen(ctx)
 		if err != nil {
 			return err
 		}
-		if !again {
-			if r.horizon != nil {
-				return k.covered(ctx, r.horizon, stopped)
-			}
+		if !again && r.horizon == nil {
 			return nil
 		}
-		if try == 5 {
-			return errors.New("buckets kept being fenced: does another server own this table?")
+		pos, err := k.position(ctx)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !again && pos.covers(r.horizon):
+			return nil
+		case pos.ahead(last):
+			// A loop whose flush was behind froze less than was asked for, or a
+			// bucket was fenced: both go on from here.
+			last, idle = pos, 0
+		case !again && stopped != nil && !errors.Is(stopped, errReset):
+			return fmt.Errorf("snapshot %d of %s does not cover the log: %w", pos.snapshot.ID, k.name(), stopped)
+		default:
+			if idle++; idle > 5 {
+				return fmt.Errorf("snapshot %d of %s does not cover the log: its buckets kept being fenced; does another server own the table?", pos.snapshot.ID, k.name())
+			}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 	}
-}
-
-// covered checks what a forced flush was for.
-func (k *keeper) covered(ctx context.Context, horizon []table.Offset, stopped error) error {
-	pos, err := k.position(ctx)
-	if err != nil {
-		return err
-	}
-	if pos.covers(horizon) {
-		return nil
-	}
-	if stopped == nil {
-		stopped = errors.New("the log was not read that far")
-	}
-	return fmt.Errorf("snapshot %d of %s does not cover the log: %w", pos.snapshot.ID, k.name(), stopped)
 }
 
 // freezeAll asks all loops at once, and returns the error of one that could

@@ -1,8 +1,8 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -32,8 +32,9 @@ type keeper struct {
 	foreign  atomic.Bool   // another engine committed above our snapshots
 	marks    marks         // the committer's: what was covered when
 
-	mu      sync.Mutex    // guards failed and changed
+	mu      sync.Mutex    // guards failed, jammed and changed
 	failed  error         // why the last flush failed; nil after one that worked
+	jammed  error         // why the last compaction failed; nil after one that worked
 	changed chan struct{} // closed and replaced at each change of state of any bucket
 }
 
@@ -68,13 +69,14 @@ func (k *keeper) start() {
 	k.running.Go(func() { k.sweeps(k.ctx) })
 }
 
-var errReleased = errors.New("table is not kept here any more")
+// errReleased: the table was dropped, or the server stops.
+var errReleased error = table.Errorf("55000", "the table is not kept here any more: it was dropped, or the server is stopping")
 
 // stop ends all goroutines of the table and lets its memtables go.
 func (k *keeper) stop() {
 	k.cancel(errReleased)
 	k.running.Wait()
-	k.o.held.Add(-k.bytes())
+	k.o.free(k.bytes())
 }
 
 func (k *keeper) bytes() int64 {
@@ -160,15 +162,19 @@ func (k *keeper) stopTrigger() int64 { return int64(settingsOf(k.table()).stop) 
 // roomPatience is how long a writer waits for a flush that keeps failing.
 const roomPatience = 10 * time.Second
 
-// room waits until the table can take more changes.
-func (k *keeper) room(ctx context.Context) error {
+// room waits until some buckets of the table can take more changes.
+func (k *keeper) room(ctx context.Context, buckets []table.Bucket) error {
 	var patience <-chan time.Time
 	for {
 		k.mu.Lock()
-		changed, failed := k.changed, k.failed
+		changed, failed := k.changed, cmp.Or(k.failed, k.jammed)
 		k.mu.Unlock()
 		full := k.runs.Load() > k.stopTrigger() || k.o.held.Load() > 2*k.o.opts.MemoryBytes
-		for _, l := range k.loops {
+		for _, b := range buckets {
+			if int(b) >= len(k.loops) {
+				continue
+			}
+			l := k.loops[b]
 			l.mu.Lock()
 			stopped, behind := l.stopped, len(l.frozen) > maxFrozen
 			l.mu.Unlock()
@@ -198,8 +204,8 @@ func (k *keeper) room(ctx context.Context) error {
 			return errReleased
 		case <-patience:
 			if failed != nil {
-				return table.Errorf("53400", "table %s takes no more changes, since flushing it fails: %w", k.name(), failed).
-					WithHint("What was acknowledged is safe in the log. Mend the cause; flushing is tried again by itself.")
+				return table.Errorf("53400", "table %s takes no more changes, since writing its files fails: %w", k.name(), failed).
+					WithHint("What was acknowledged is safe in the log. Mend the cause; it is tried again by itself.")
 			}
 			patience = time.After(roomPatience)
 		}

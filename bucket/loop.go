@@ -174,19 +174,19 @@ func (l *loop) round(ctx context.Context) error {
 
 // begin forgets everything and starts anew at a position.
 func (l *loop) begin(at table.Offset, base table.Sequence) {
+	var bytes int64
 	l.update(func() {
-		var bytes int64
 		for _, f := range l.frozen {
 			bytes += f.mem.Bytes()
 		}
 		if l.active != nil {
 			bytes += l.active.Bytes()
 		}
-		l.k.o.held.Add(-bytes)
 		l.frozen, l.stopped = nil, nil
 		l.covered, l.base = at, base
 		l.active = memtable.New(l.k.table().Schema, at)
 	})
+	l.k.o.free(bytes)
 }
 
 // pump decodes the log for the loop. Other tables' records are skipped.
@@ -224,11 +224,11 @@ func (l *loop) pump(ctx context.Context, in *logstore.Reader, out chan<- batch) 
 	}
 }
 
-func (l *loop) apply(ctx context.Context, batches <-chan batch) error {
+func (l *loop) apply(ctx context.Context, batches <-chan batch) (err error) {
 	var waiting []freezing
 	defer func() {
 		for _, f := range waiting {
-			f.done <- errReset
+			f.done <- err
 		}
 	}()
 	for {
@@ -338,7 +338,7 @@ func (l *loop) committed(to table.Offset) {
 		}
 		l.covered = to
 	})
-	l.k.o.held.Add(-bytes)
+	l.k.o.free(bytes)
 }
 
 // forget makes the loop start anew from the tip (seam C2). Its frozen
@@ -351,19 +351,20 @@ func (l *loop) forget() {
 		}
 		l.frozen = nil
 	})
-	l.k.o.held.Add(-bytes)
+	l.k.o.free(bytes)
 	select {
 	case l.reset <- struct{}{}:
 	default:
 	}
 }
 
-// tail gives the memtables that hold a span, oldest first.
-func (l *loop) tail(span table.Span) ([]*memtable.Table, bool) {
+// tail gives the memtables that hold a span, oldest first. If they begin early
+// enough and only lag behind, behind is closed at the loop's next step.
+func (l *loop) tail(span table.Span) (tables []*memtable.Table, behind <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.active == nil {
-		return nil, false
+	if l.active == nil || l.stopped != nil {
+		return nil, nil
 	}
 	all := make([]*memtable.Table, 0, len(l.frozen)+1)
 	for _, f := range l.frozen {
@@ -373,10 +374,13 @@ func (l *loop) tail(span table.Span) ([]*memtable.Table, bool) {
 	for len(all) > 1 && all[0].Span().To <= span.From {
 		all = all[1:]
 	}
-	if all[0].Span().From > span.From || all[len(all)-1].Span().To < span.To {
-		return nil, false
+	switch {
+	case all[0].Span().From > span.From:
+		return nil, nil
+	case all[len(all)-1].Span().To < span.To:
+		return nil, l.changed
 	}
-	return all, true
+	return all, nil
 }
 
 // logError puts the bucket's place into an error of its log.

@@ -188,14 +188,35 @@ func (o *Owner) Drain(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// tailPatience is how long a reader waits for a bucket's loop that makes no
+// step; the log itself is read then.
+const tailPatience = 200 * time.Millisecond
+
 // Tail gives memtables, oldest first, that together hold a span of a bucket's
-// log; false if the bucket is not owned or they do not cover it.
-func (o *Owner) Tail(id logstore.TopicID, b table.Bucket, span table.Span) ([]*memtable.Table, bool) {
+// log; false if the bucket is not owned or they do not cover it. It waits for a
+// loop that only lags behind: applying what is on its way is cheaper than
+// reading the log a second time.
+func (o *Owner) Tail(ctx context.Context, id logstore.TopicID, b table.Bucket, span table.Span) ([]*memtable.Table, bool) {
 	k := o.keeper(id)
 	if k == nil || int(b) >= len(k.loops) {
 		return nil, false
 	}
-	return k.loops[b].tail(span)
+	for {
+		tables, behind := k.loops[b].tail(span)
+		if behind == nil {
+			return tables, tables != nil
+		}
+		timer := time.NewTimer(tailPatience)
+		select {
+		case <-behind:
+			timer.Stop()
+		case <-timer.C:
+			return nil, false
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, false
+		}
+	}
 }
 
 // Checkpoint returns when snapshots cover the horizon of a table, flushing
@@ -225,14 +246,28 @@ func (o *Owner) Checkpoint(ctx context.Context, t *catalog.Table, horizon []tabl
 	}
 }
 
-// Room returns when a table can take more changes: its memtables are not
-// behind and its runs have not piled up. It fails if a bucket is stopped, or
-// if flushing keeps failing.
-func (o *Owner) Room(ctx context.Context, id logstore.TopicID) error {
+// Room returns when some buckets of a table can take more changes: memtables
+// are not behind and runs have not piled up. It fails if one of the buckets is
+// stopped, or if flushing or compacting keeps failing.
+func (o *Owner) Room(ctx context.Context, id logstore.TopicID, buckets []table.Bucket) error {
 	if k := o.keeper(id); k != nil {
-		return k.room(ctx)
+		return k.room(ctx, buckets)
 	}
 	return nil
+}
+
+// free says that memtables gave bytes back, and wakes writers that may have
+// waited for them, of whatever table.
+func (o *Owner) free(bytes int64) {
+	if bytes == 0 {
+		return
+	}
+	limit := 2 * o.opts.MemoryBytes
+	if now := o.held.Add(-bytes); now <= limit && now+bytes > limit {
+		for _, k := range o.all() {
+			k.wake()
+		}
+	}
 }
 
 // relieve asks the table with the most unflushed bytes to flush.
@@ -316,6 +351,16 @@ func (p positions) covers(horizon []table.Offset) bool {
 		}
 	}
 	return true
+}
+
+// ahead says whether some bucket is covered further than in p0.
+func (p positions) ahead(p0 positions) bool {
+	for b, c := range p.covered {
+		if old, ok := p0.covered[b]; !ok || c.To > old.To {
+			return true
+		}
+	}
+	return false
 }
 
 func positionOf(ctx context.Context, h *snapshot.Table, s *snapshot.Snapshot) (positions, error) {

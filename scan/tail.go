@@ -33,13 +33,30 @@ type Log interface {
 type Memory interface {
 	// Tail gives memtables, oldest first, that together hold the whole span of
 	// a bucket's log; false if they do not.
-	Tail(topic logstore.TopicID, b table.Bucket, span table.Span) ([]*memtable.Table, bool)
+	Tail(ctx context.Context, topic logstore.TopicID, b table.Bucket, span table.Span) ([]*memtable.Table, bool)
 }
 
-// layer is a memtable as seen below an offset.
+// layer is a memtable as seen in a span of the log. It may hold older changes
+// too: of a keyed table they are only what files say as well, of an append
+// table they would be rows twice.
 type layer struct {
-	mem   *memtable.Table
-	below table.Offset
+	mem  *memtable.Table
+	span table.Span
+}
+
+// scan is memtable.Scan of what lies in the span.
+func (l layer) scan(keyed bool) iter.Seq2[table.Key, table.Change] {
+	all := l.mem.Scan(l.span.To)
+	if keyed || l.mem.Span().From >= l.span.From {
+		return all
+	}
+	return func(yield func(table.Key, table.Change) bool) {
+		for k, c := range all {
+			if c.Offset >= l.span.From && !yield(k, c) {
+				return
+			}
+		}
+	}
 }
 
 // tail is the changes of one bucket that are newer than the snapshot's: layers,
@@ -49,7 +66,7 @@ type tail []layer
 // newest is the newest change of a key in the tail.
 func (t tail) newest(k table.Key) (table.Change, bool) {
 	for _, l := range slices.Backward(t) {
-		if c, ok := l.mem.Get(k, l.below); ok {
+		if c, ok := l.mem.Get(k, l.span.To); ok {
 			return c, true
 		}
 	}
@@ -61,11 +78,11 @@ func (t tail) newest(k table.Key) (table.Change, bool) {
 func (t tail) changes(keyed bool) iter.Seq2[table.Key, table.Change] {
 	switch {
 	case len(t) == 1:
-		return t[0].mem.Scan(t[0].below)
+		return t[0].scan(keyed)
 	case !keyed:
 		return func(yield func(table.Key, table.Change) bool) {
 			for _, l := range t {
-				for k, c := range l.mem.Scan(l.below) {
+				for k, c := range l.scan(keyed) {
 					if !yield(k, c) {
 						return
 					}
@@ -76,7 +93,7 @@ func (t tail) changes(keyed bool) iter.Seq2[table.Key, table.Change] {
 	return func(yield func(table.Key, table.Change) bool) {
 		heads := make([]head, len(t))
 		for i, l := range t {
-			next, stop := iter.Pull2(l.mem.Scan(l.below))
+			next, stop := iter.Pull2(l.scan(keyed))
 			defer stop()
 			heads[i].next = next
 			heads[i].advance()
@@ -124,7 +141,7 @@ func (r *Reader) tails(ctx context.Context, t Target, p planner.Plan) (map[table
 		out[pt.Bucket] = tl
 	}
 	for b, m := range t.Overlay {
-		out[b] = append(out[b], layer{m, math.MaxInt64})
+		out[b] = append(out[b], layer{m, table.Span{To: math.MaxInt64}})
 	}
 	return out, nil
 }
@@ -132,10 +149,10 @@ func (r *Reader) tails(ctx context.Context, t Target, p planner.Plan) (map[table
 // tail gets one bucket's tail: from memory, else from the log.
 func (r *Reader) tail(ctx context.Context, t Target, pt planner.Tail) (tail, error) {
 	if r.memory != nil {
-		if tables, ok := r.memory.Tail(t.Topic.ID, pt.Bucket, pt.Span); ok {
+		if tables, ok := r.memory.Tail(ctx, t.Topic.ID, pt.Bucket, pt.Span); ok {
 			out := make(tail, len(tables))
 			for i, m := range tables {
-				out[i] = layer{m, pt.Span.To}
+				out[i] = layer{m, pt.Span}
 			}
 			return out, nil
 		}
@@ -158,7 +175,7 @@ func (r *Reader) tail(ctx context.Context, t Target, pt planner.Tail) (tail, err
 		return nil, err
 	}
 	m.Freeze()
-	return tail{{m, pt.Span.To}}, nil
+	return tail{{m, pt.Span}}, nil
 }
 
 // read yields the changes of a span of a bucket's log, batch by batch, with

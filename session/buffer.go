@@ -62,7 +62,14 @@ func (b *buffer) close() {
 	b.tables, b.order = map[logstore.TopicID]*buffered{}, nil
 }
 
-func (b *buffer) empty() bool { return len(b.order) == 0 }
+func (b *buffer) empty() bool {
+	for _, bt := range b.order {
+		if len(bt.ops) > 0 || bt.spool != nil {
+			return false
+		}
+	}
+	return true
+}
 
 func (b *buffer) mark() mark { return b.next }
 
@@ -107,10 +114,6 @@ func (b *buffer) add(t *catalog.Table, c table.Change) error {
 		return bt.spool.add(bucket, c)
 	}
 	bt.put(op{bucket, c})
-	bt.bytes += opBytes + int64(len(row))*cellBytes
-	for _, v := range row {
-		bt.bytes += int64(v.Bytes())
-	}
 	if bt.bytes > b.srv.BufferBytes {
 		return b.overflow(bt)
 	}
@@ -125,6 +128,11 @@ func (bt *buffered) put(o op) {
 		bt.mem[o.bucket] = m
 	}
 	m.Apply(o.change)
+	row := o.change.Row()
+	bt.bytes += opBytes + int64(len(row))*cellBytes
+	for _, v := range row {
+		bt.bytes += int64(v.Bytes())
+	}
 }
 
 // overflow moves a table's rows to the disk, if all of them are plain inserts
@@ -185,6 +193,10 @@ func (b *buffer) rollback(m mark) error {
 			if err := bt.spool.truncate(m); err != nil {
 				return err
 			}
+			if len(bt.spool.buckets()) == 0 { // the table can be read again
+				bt.spool.close()
+				bt.spool, bt.bytes = nil, 0
+			}
 			continue
 		}
 		n := len(bt.ops)
@@ -192,6 +204,7 @@ func (b *buffer) rollback(m mark) error {
 			n--
 		}
 		ops := bt.ops[:n]
+		bt.bytes = int64(len(bt.read)) * opBytes
 		bt.ops, bt.mem = nil, map[table.Bucket]*memtable.Table{}
 		for _, o := range ops {
 			bt.put(o)
@@ -240,11 +253,6 @@ func (b *buffer) commit(ctx context.Context, t *tx, single bool) error {
 		return nil
 	}
 	a := logstore.Append{ID: uuid.NewString(), Ticket: b.ticket}
-	for _, bt := range b.order {
-		if err := b.srv.Keeper.Room(ctx, bt.t.Topic.ID); err != nil {
-			return err
-		}
-	}
 	var touched []logstore.TopicPartition
 	codecs := make([]*logstore.Codec, 0, len(b.order))
 	type piece struct {
@@ -275,6 +283,19 @@ func (b *buffer) commit(ctx context.Context, t *tx, single bool) error {
 		}
 		for key, r := range bt.read {
 			a.Checks = append(a.Checks, logstore.Check{Topic: bt.t.Topic.ID, Bucket: r.bucket, Key: key, Horizon: r.horizon})
+		}
+	}
+	for _, bt := range b.order {
+		var buckets []table.Bucket
+		for _, p := range pieces {
+			if p.bt == bt {
+				buckets = append(buckets, p.bucket)
+			}
+		}
+		if len(buckets) > 0 {
+			if err := b.srv.Keeper.Room(ctx, bt.t.Topic.ID, buckets); err != nil {
+				return err
+			}
 		}
 	}
 	for _, p := range pieces {

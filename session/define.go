@@ -33,8 +33,12 @@ func (se *Session) define(ctx context.Context, stmt sql.Statement, w *wire.Write
 	if se.tx.readOnly {
 		return nil, table.Errorf("25006", "cannot execute %s in a read-only transaction", sql.Tag(stmt))
 	}
-	se.srv.ddl.Lock()
-	defer se.srv.ddl.Unlock()
+	select {
+	case se.srv.ddl <- struct{}{}:
+		defer func() { <-se.srv.ddl }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	res, err := se.defineLocked(ctx, stmt, w)
 	if err != nil {
 		return nil, err

@@ -83,10 +83,9 @@ func (se *Session) analyze(ctx context.Context, p *prepared) error {
 	opened := se.tx == nil
 	if opened {
 		se.begin(false)
-		defer func() {
-			if se.tx != nil && !se.tx.explicit && se.tx.buffer.empty() {
-				se.endTx()
-			}
+		defer func() { // describing changes nothing, and portals that are bound stay
+			se.tx.forget()
+			se.tx = nil
 		}()
 	}
 	params, columns, err := se.describe(ctx, p.stmt, declared)
@@ -289,6 +288,10 @@ func (se *Session) Execute(ctx context.Context, name string, maxRows int, w *wir
 		if err != nil {
 			return err
 		}
+		if !alike(po.columns, res.columns) {
+			res.close()
+			return table.Errorf("0A000", "cached plan must not change result type").WithHint("Prepare the statement again.")
+		}
 		if res.columns != nil {
 			if res.columns, err = wire.WithFormats(res.columns, po.formats); err != nil {
 				res.close()
@@ -313,6 +316,11 @@ func (se *Session) Execute(ctx context.Context, name string, maxRows int, w *wir
 	po.tag = po.res.finalTag(n)
 	po.res.close()
 	return w.Complete(po.tag)
+}
+
+// alike says whether rows come as the client was told they would.
+func alike(told, come []wire.Column) bool {
+	return slices.EqualFunc(told, come, func(a, b wire.Column) bool { return a.OID == b.OID })
 }
 
 // CloseStatement forgets a prepared statement.

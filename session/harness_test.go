@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,7 +20,6 @@ import (
 	"dtstore/objstore"
 	"dtstore/scan"
 	"dtstore/session"
-	"dtstore/table"
 	"dtstore/wire"
 )
 
@@ -34,6 +32,7 @@ type house struct {
 	catalog *catalog.Catalog
 	owner   *bucket.Owner
 	log     *logstore.Log
+	store   objstore.Store
 	stop    func()
 }
 
@@ -79,8 +78,11 @@ func (e synced) Broken() error                                    { return e.s.B
 
 // options of a house.
 type options struct {
-	bucket bucket.Options
-	dir    string
+	bucket      bucket.Options
+	dir         string
+	bufferBytes int64
+	noMemory    bool                                // every tail is read from the log
+	store       func(objstore.Store) objstore.Store // wraps the directory
 }
 
 func open(t testing.TB, o options) *house {
@@ -101,8 +103,13 @@ func open(t testing.TB, o options) *house {
 	h.kafka = emb.Addr()
 	h.log, err = logstore.Open(ctx, logstore.Options{Brokers: []string{emb.Addr()}, InstanceID: uuid.NewString(), Embedded: synced{emb}})
 	must(err)
-	store, err := objstore.OpenDir(filepath.Join(h.dir, "warehouse"))
+	directory, err := objstore.OpenDir(filepath.Join(h.dir, "warehouse"))
 	must(err)
+	var store objstore.Store = directory
+	if o.store != nil {
+		store = o.store(store)
+	}
+	h.store = store
 	h.catalog, err = catalog.Open(ctx, catalog.Options{Store: store, Log: h.log})
 	must(err)
 	files, err := filestore.Open(store, filestore.Options{SpoolDir: filepath.Join(h.dir, "spool")})
@@ -121,8 +128,12 @@ func open(t testing.TB, o options) *house {
 	}
 	engine, err := exec.Open(exec.Options{SpoolDir: filepath.Join(h.dir, "spool"), MemoryBytes: 1 << 30, Readable: []string{filepath.Join(h.dir, "warehouse")}, Database: "dtstore"})
 	must(err)
+	readers := scan.Options{Files: files, Log: h.log, Memory: h.owner}
+	if o.noMemory {
+		readers.Memory = nil
+	}
 	srv, err := session.NewServer(session.Options{Catalog: h.catalog, Log: h.log, Engine: engine, Keeper: keeper{h.owner}, Spool: filepath.Join(h.dir, "spool"),
-		Reader: scan.New(scan.Options{Files: files, Log: h.log, Memory: h.owner})})
+		BufferBytes: o.bufferBytes, Reader: scan.New(readers)})
 	must(err)
 	ws, err := wire.NewServer(wire.Options{NewSession: srv.NewSession})
 	must(err)
@@ -155,6 +166,3 @@ func (h *house) connect() *pgx.Conn {
 	h.t.Cleanup(func() { c.Close(context.Background()) })
 	return c
 }
-
-var _ = table.Null
-var _ = os.Getenv

@@ -238,15 +238,22 @@ func (se *Session) point(ctx context.Context, b *bound, v *view, params []param)
 	if !r.table.Schema.Keyed() {
 		return nil, false, nil
 	}
-	var out []int
+	name := r.ref.Alias
+	if name == "" {
+		name = r.ref.Name
+	}
+	var out []shownField
 	for _, item := range top.Items {
-		switch i := r.table.Schema.Index(item.Column); {
+		i := r.table.Schema.Index(item.Column)
+		switch {
+		case item.Table != "" && item.Table != name:
+			return nil, false, nil // the engine says what is wrong
 		case item.Star:
 			for f := range r.table.Schema.Fields {
-				out = append(out, f)
+				out = append(out, shownField{f, r.table.Schema.Fields[f].Name})
 			}
 		case item.Column != "" && i >= 0:
-			out = append(out, i)
+			out = append(out, shownField{i, item.Name})
 		default:
 			return nil, false, nil
 		}
@@ -267,16 +274,20 @@ func (se *Session) point(ctx context.Context, b *bound, v *view, params []param)
 	if err != nil {
 		return nil, false, err
 	}
-	return pointResult(r.table, top.Items, out, preds, found), true, nil
+	return pointResult(r.table, out, preds, found), true, nil
 }
 
-func pointResult(t *catalog.Table, items []exec.Item, out []int, preds []planner.Predicate, found []table.Row) *result {
+// shownField is a column of a result: a field, under a name.
+type shownField struct {
+	field int
+	name  string
+}
+
+func pointResult(t *catalog.Table, out []shownField, preds []planner.Predicate, found []table.Row) *result {
 	columns := make([]wire.Column, len(out))
 	for i, f := range out {
-		columns[i] = tableColumn(t, f)
-		if len(items) == len(out) && !items[i].Star {
-			columns[i].Name = items[i].Name
-		}
+		columns[i] = tableColumn(t, f.field)
+		columns[i].Name = f.name
 	}
 	var rows []table.Row
 	for _, row := range found {
@@ -289,7 +300,7 @@ func pointResult(t *catalog.Table, items []exec.Item, out []int, preds []planner
 		}
 		cells := make(table.Row, len(out))
 		for i, f := range out {
-			cells[i] = row[f]
+			cells[i] = row[f.field]
 		}
 		rows = append(rows, cells)
 	}

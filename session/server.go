@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"dtstore/catalog"
@@ -26,8 +25,8 @@ type Keeper interface {
 	// Checkpoint returns when snapshots cover the horizon.
 	Checkpoint(ctx context.Context, t *catalog.Table, horizon []table.Offset) error
 	Compact(ctx context.Context, t *catalog.Table) (CompactReport, error)
-	// Room returns when the table can take more changes.
-	Room(ctx context.Context, id logstore.TopicID) error
+	// Room returns when some buckets of a table can take more changes.
+	Room(ctx context.Context, id logstore.TopicID, buckets []table.Bucket) error
 	// Pin keeps a snapshot from expiry until release.
 	Pin(path string, id table.SnapshotID) (release func())
 	Status(id logstore.TopicID) ([]BucketStatus, bool)
@@ -73,7 +72,7 @@ type Options struct {
 // Server is what all sessions share.
 type Server struct {
 	Options
-	ddl     sync.Mutex // one CREATE, ALTER or DROP at a time; guards nothing else
+	ddl     chan struct{} // one place: one CREATE, ALTER or DROP at a time
 	refresh refresher
 	started time.Time
 }
@@ -89,7 +88,7 @@ func NewServer(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Server{Options: o, started: time.Now()}, nil
+	return &Server{Options: o, ddl: make(chan struct{}, 1), started: time.Now()}, nil
 }
 
 // NewSession is wire's way in.
@@ -102,7 +101,7 @@ func (s *Server) NewSession(ctx context.Context, info wire.StartupInfo, w *wire.
 	if err != nil {
 		return nil, err
 	}
-	se := &Session{srv: s, ctx: ctx, info: info, engine: engine, database: database,
+	se := &Session{srv: s, ctx: ctx, info: info, out: w, engine: engine, database: database,
 		statements: map[string]*prepared{}, portals: map[string]*portal{}}
 	se.settings = newSettings(se, info, path)
 	if err := se.settings.start(ctx, w); err != nil {

@@ -15,6 +15,7 @@ type Session struct {
 	srv      *Server
 	ctx      context.Context // ends with the connection
 	info     wire.StartupInfo
+	out      *wire.Writer // for settings that go back when a transaction ends
 	engine   *exec.Session
 	settings *settings
 	database string
@@ -47,7 +48,7 @@ func (se *Session) Fail(error) {
 		se.tx.failed = true
 		return
 	}
-	se.endTx()
+	se.rollbackTx()
 }
 
 // Close ends the conversation.

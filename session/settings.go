@@ -186,7 +186,7 @@ func (s *settings) start(ctx context.Context, w *wire.Writer) error {
 			w.ParameterStatus(r, s.get(name))
 		}
 	}
-	w.SetLocation(s.loc)
+	s.se.out.SetLocation(s.loc)
 	s.identify()
 	return nil
 }
@@ -315,6 +315,7 @@ func (s *settings) setTimeZone(name string) error {
 	}
 	s.loc = loc
 	s.values["timezone"] = loc.String()
+	s.se.out.SetLocation(loc)
 	return nil
 }
 
@@ -381,7 +382,7 @@ func (s *settings) statementTimeout() time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-func (s *settings) setCharacteristics(m sql.TransactionModes) error {
+func (s *settings) setCharacteristics(m sql.TransactionModes) {
 	if m.Isolation != "" {
 		s.values["default_transaction_isolation"] = m.Isolation
 	}
@@ -391,22 +392,80 @@ func (s *settings) setCharacteristics(m sql.TransactionModes) error {
 	if m.ReadWrite {
 		s.values["default_transaction_read_only"] = "off"
 	}
-	return nil
 }
 
-// state is everything that SET changes, to go back to it.
-type state struct {
-	values map[string]string
-	loc    *time.Location
-	path   []string
+// setDone is one parameter that a statement changed.
+type setDone struct {
+	name          string
+	before, after string
+	wasSet, isSet bool // the session had a value of its own, has one
+	local         bool
 }
 
-func (s *settings) save() state { return state{maps.Clone(s.values), s.loc, slices.Clone(s.path)} }
+// save is the values to compare with once a statement has changed some.
+func (s *settings) save() map[string]string { return maps.Clone(s.values) }
 
-func (s *settings) restore(st state) {
-	s.values, s.loc, s.path = st.values, st.loc, st.path
-	s.se.engine.SetTimeZone(s.loc.String())
-	s.identify()
+// put gives a parameter a value that was checked before, and tells the client.
+func (s *settings) put(name, value string, isSet bool) {
+	was := s.get(name)
+	if isSet {
+		s.values[name] = value
+	} else {
+		delete(s.values, name)
+	}
+	now := s.get(name)
+	if now == was {
+		return
+	}
+	switch name {
+	case "timezone":
+		if err := s.setTimeZone(now); err != nil {
+			s.se.srv.Logger.Error("time zone cannot be set back", "zone", now, "err", err)
+		}
+		if !isSet {
+			delete(s.values, name)
+		}
+	case "search_path":
+		s.setPath([]string{now})
+	}
+	s.report(name)
+}
+
+// undo takes parameters back to what they were before.
+func (s *settings) undo(sets []setDone) {
+	for _, d := range slices.Backward(sets) {
+		s.put(d.name, d.before, d.wasSet)
+	}
+}
+
+// endLocal ends what SET LOCAL did: each parameter gets the value of the last
+// plain SET, else the one it had before the transaction.
+func (s *settings) endLocal(sets []setDone) {
+	last := map[string]setDone{}
+	for _, d := range sets {
+		old, seen := last[d.name]
+		switch {
+		case !d.local:
+			last[d.name] = setDone{name: d.name, after: d.after, isSet: d.isSet}
+		case !seen:
+			last[d.name] = setDone{name: d.name, after: d.before, isSet: d.wasSet, local: true}
+		default:
+			old.local = true
+			last[d.name] = old
+		}
+	}
+	for _, d := range last {
+		if d.local {
+			s.put(d.name, d.after, d.isSet)
+		}
+	}
+}
+
+// report tells the client of a parameter that it must know.
+func (s *settings) report(name string) {
+	if p := parameters[name]; p.report != "" {
+		s.se.out.ParameterStatus(p.report, s.get(name))
+	}
 }
 
 // setting runs SET, RESET, SHOW and their like.
@@ -428,17 +487,17 @@ func (se *Session) setting(_ context.Context, stmt sql.Statement, w *wire.Writer
 		if err != nil {
 			return nil, atOrigin(err, x.Origin(), x.Name.Start)
 		}
-		se.changed(before, x.Local, w)
+		se.changed(before, x.Local)
 		return done("SET"), nil
 	case *sql.Reset:
 		before := s.save()
 		if err := s.reset(x.Name.Name); err != nil {
 			return nil, atOrigin(err, x.Origin(), x.Name.Start)
 		}
-		se.changed(before, false, w)
+		se.changed(before, false)
 		return done("RESET"), nil
 	case *sql.Use:
-		return se.use(x, w)
+		return se.use(x)
 	case *sql.Discard:
 		if x.What == "ALL" {
 			if se.tx.explicit {
@@ -450,7 +509,7 @@ func (se *Session) setting(_ context.Context, stmt sql.Statement, w *wire.Writer
 			if err := s.reset(""); err != nil {
 				return nil, err
 			}
-			se.changed(before, false, w)
+			se.changed(before, false)
 		}
 		return done("DISCARD " + x.What), nil
 	case *sql.Show:
@@ -516,25 +575,35 @@ func (s *settings) reset(name string) error {
 	return nil
 }
 
-// changed notes how to undo a SET, and tells the client what it must know.
-func (se *Session) changed(before state, local bool, w *wire.Writer) {
-	after := se.settings.save()
-	undo := func() { se.settings.restore(before) }
-	if local {
-		se.tx.local = append(se.tx.local, undo)
+// changed notes what a statement has set, for the end of the transaction, and
+// tells the client what it must know.
+func (se *Session) changed(before map[string]string, local bool) {
+	s := se.settings
+	names := map[string]bool{}
+	for n := range before {
+		names[n] = true
 	}
-	if se.tx.explicit {
-		se.tx.undoSet = append(se.tx.undoSet, undo)
+	for n := range s.values {
+		names[n] = true
 	}
-	w.SetLocation(after.loc)
-	for name, p := range parameters {
-		if p.report != "" && before.values[name] != after.values[name] {
-			w.ParameterStatus(p.report, se.settings.get(name))
+	for n := range names {
+		d := setDone{name: n, local: local}
+		d.before, d.wasSet = before[n], has(before, n)
+		d.after, d.isSet = s.values[n], has(s.values, n)
+		if d.before == d.after && d.wasSet == d.isSet {
+			continue
 		}
+		se.tx.sets = append(se.tx.sets, d)
+		s.report(n)
 	}
 }
 
-func (se *Session) use(x *sql.Use, w *wire.Writer) (*result, error) {
+func has(m map[string]string, name string) bool {
+	_, ok := m[name]
+	return ok
+}
+
+func (se *Session) use(x *sql.Use) (*result, error) {
 	ok, err := se.srv.Catalog.HasDatabase(se.ctx, x.Name.Name)
 	if err != nil {
 		return nil, err
@@ -544,7 +613,7 @@ func (se *Session) use(x *sql.Use, w *wire.Writer) (*result, error) {
 	}
 	before := se.settings.save()
 	se.settings.setPath([]string{x.Name.Name})
-	se.changed(before, false, w)
+	se.changed(before, false)
 	return done("USE"), nil
 }
 

@@ -294,7 +294,8 @@ func (st *streamRows) rows(ctx context.Context, changes []table.Change) ([]table
 		case before != nil: // deleted, or updated out of the WHERE
 			emit(table.Delete, before)
 		case st.t.Schema.Keyed() && !st.keyOnly && c.Kind != table.UpdateAfter:
-			// An INSERT may have replaced a row that the WHERE let through.
+			// An INSERT may have replaced a row that the WHERE let through. A deletion
+			// may be of such an INSERT's row, which no log has.
 			emit(table.Delete, st.keyRow(c.Row()))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"dtstore/logstore"
 	"dtstore/sql"
 	"dtstore/table"
 	"dtstore/wire"
@@ -18,19 +19,20 @@ type tx struct {
 	failed     bool
 	readOnly   bool
 	isolation  string // "read committed", "repeatable read", "serializable"
-	statements int    // that were begun, for SET TRANSACTION
 	buffer     *buffer
 	savepoints []savepoint
 	pinned     *view   // REPEATABLE READ and SERIALIZABLE: what the first statement saw
 	views      []*view // to release at the end
+	queried    bool    // a view was taken: the isolation level is fixed
 	defined    bool    // DDL took effect inside
-	results    []*result
+	// unpin lets the log forget which keys changed, by table: what UPDATE and
+	// DELETE read is checked against that at COMMIT (seam A6).
+	unpin map[logstore.TopicID]func()
 	// again holds the changes of an implicit transaction, to be run once more if
 	// another session changed what they read. nil once that is not possible.
 	again    []rerun
 	onceOnly bool
-	local    []func() // undo SET LOCAL
-	undoSet  []func() // undo SET, at ROLLBACK, newest last
+	sets     []setDone // in order, for ROLLBACK and the end of SET LOCAL
 }
 
 // rerun is a change that can be made again.
@@ -58,13 +60,20 @@ func (se *Session) endTx() {
 	t := se.tx
 	se.tx = nil
 	se.closeTxPortals()
+	t.forget()
+	se.settings.endLocal(t.sets)
+}
+
+// forget lets go of all changes and of what was read.
+func (t *tx) forget() {
 	t.buffer.close()
 	for _, v := range t.views {
 		v.release()
 	}
-	for _, undo := range slices.Backward(t.local) {
-		undo()
+	for _, unpin := range t.unpin {
+		unpin()
 	}
+	t.views, t.pinned, t.unpin = nil, nil, nil
 }
 
 // rollbackTx is endTx for a transaction whose settings go too.
@@ -72,16 +81,19 @@ func (se *Session) rollbackTx() {
 	if se.tx == nil {
 		return
 	}
-	for _, undo := range slices.Backward(se.tx.undoSet) {
-		undo()
-	}
+	se.settings.undo(se.tx.sets)
+	se.tx.sets = nil
 	se.endTx()
 }
 
 // Sync ends a pipeline: its implicit transaction is committed.
 func (se *Session) Sync(ctx context.Context, w *wire.Writer) (err error) {
 	defer se.recoverTo(&err)
-	if se.tx == nil || se.tx.explicit {
+	if se.tx == nil {
+		se.closeTxPortals()
+		return nil
+	}
+	if se.tx.explicit {
 		return nil
 	}
 	ctx, stop := se.limit(ctx)
@@ -112,11 +124,7 @@ func (se *Session) again(ctx context.Context, t *tx, res *result, round int, con
 		return err
 	}
 	defer ticket.Unlock()
-	t.buffer.close()
-	for _, v := range t.views {
-		v.release()
-	}
-	t.views, t.pinned = nil, nil
+	t.forget()
 	t.buffer = newBuffer(se.srv)
 	t.buffer.ticket = ticket
 	runs := t.again
@@ -182,7 +190,7 @@ func (se *Session) transaction(ctx context.Context, stmt sql.Statement, w *wire.
 		if !se.tx.explicit {
 			return nil, table.Errorf("25P01", "SAVEPOINT can only be used in transaction blocks")
 		}
-		se.tx.savepoints = append(se.tx.savepoints, savepoint{s.Name, se.tx.buffer.mark(), len(se.tx.undoSet)})
+		se.tx.savepoints = append(se.tx.savepoints, savepoint{s.Name, se.tx.buffer.mark(), len(se.tx.sets)})
 		return done("SAVEPOINT"), nil
 	case *sql.Release:
 		i, err := se.savepoint(s.Name, "RELEASE SAVEPOINT")
@@ -201,10 +209,8 @@ func (se *Session) transaction(ctx context.Context, stmt sql.Statement, w *wire.
 		if err := se.tx.buffer.rollback(sp.mark); err != nil {
 			return nil, err
 		}
-		for _, undo := range slices.Backward(se.tx.undoSet[sp.sets:]) {
-			undo()
-		}
-		se.tx.undoSet = se.tx.undoSet[:sp.sets]
+		se.settings.undo(se.tx.sets[sp.sets:])
+		se.tx.sets = se.tx.sets[:sp.sets]
 		se.tx.failed = false
 		return done("ROLLBACK"), nil
 	}
@@ -233,18 +239,17 @@ func (se *Session) beginBlock(s *sql.Begin, w *wire.Writer) (*result, error) {
 		w.Notice(wire.Notice{Severity: "WARNING", Code: "25001", Message: "there is already a transaction in progress"})
 		return done(tag), nil
 	}
+	if err := se.applyModes(se.tx, s.Modes); err != nil {
+		return nil, err
+	}
 	// An implicit transaction becomes the block, with what it did so far.
 	se.tx.explicit, se.tx.onceOnly, se.tx.again = true, true, nil
-	return done(tag), se.applyModes(se.tx, s.Modes)
+	return done(tag), nil
 }
 
 // applyModes sets isolation and access mode.
 func (se *Session) applyModes(t *tx, m sql.TransactionModes) error {
-	switch m.Isolation {
-	case "":
-	case "read uncommitted", "read committed":
-		t.isolation = m.Isolation
-	default:
+	if m.Isolation != "" {
 		t.isolation = m.Isolation
 	}
 	if m.ReadOnly {
@@ -262,13 +267,16 @@ func (se *Session) applyModes(t *tx, m sql.TransactionModes) error {
 
 func (se *Session) setTransaction(s *sql.SetTransaction, w *wire.Writer) (*result, error) {
 	if s.Session {
-		return done("SET"), se.settings.setCharacteristics(s.Modes)
+		before := se.settings.save()
+		se.settings.setCharacteristics(s.Modes)
+		se.changed(before, false)
+		return done("SET"), nil
 	}
 	if !se.tx.explicit {
 		w.Notice(wire.Notice{Severity: "WARNING", Code: "25P01", Message: "SET TRANSACTION can only be used in transaction blocks"})
 		return done("SET"), nil
 	}
-	if len(se.tx.views) > 0 && s.Modes.Isolation != "" && s.Modes.Isolation != se.tx.isolation {
+	if se.tx.queried && s.Modes.Isolation != "" && s.Modes.Isolation != se.tx.isolation {
 		return nil, table.Errorf("25001", "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 	}
 	return done("SET"), se.applyModes(se.tx, s.Modes)
@@ -278,7 +286,7 @@ func (se *Session) commitBlock(ctx context.Context, s *sql.Commit, w *wire.Write
 	t := se.tx
 	if !t.explicit {
 		w.Notice(wire.Notice{Severity: "WARNING", Code: "25P01", Message: "there is no transaction in progress"})
-		return done("COMMIT"), nil
+		return done("COMMIT"), se.commitImplicit(ctx, nil) // of the statements before it in a simple query
 	}
 	if t.failed {
 		se.rollbackTx()

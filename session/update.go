@@ -10,6 +10,7 @@ import (
 
 	"dtstore/catalog"
 	"dtstore/exec"
+	"dtstore/logstore"
 	"dtstore/planner"
 	"dtstore/sql"
 	"dtstore/table"
@@ -163,12 +164,16 @@ type change1 struct {
 // found runs the query and gives each row once. A row that FROM or USING
 // matches several times is taken as first found.
 func (se *Session) found(ctx context.Context, m *modification, params []param, update bool) ([]change1, *tableView, error) {
-	v, err := se.view(ctx, m.b.tables())
+	v, err := se.viewFor(ctx, m.b.tables(), true)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer se.dropView(v)
 	tv := v.tables[m.t.Path]
+	if tv.horizon == nil {
+		return nil, nil, table.Errorf("55000", "UPDATE and DELETE need the log, and dtstore.read is 'snapshot'").WithHint("RESET dtstore.read first.")
+	}
+	se.tx.keepPin(m.t, v)
 	o, err := m.b.open(ctx, v, params)
 	if err != nil {
 		return nil, nil, unplaced(err)
@@ -186,6 +191,7 @@ func (se *Session) found(ctx context.Context, m *modification, params []param, u
 	defer stream.Close()
 	seen := map[table.Key]bool{}
 	var out []change1
+	var bytes int64
 	conv := newConverter(st.Columns(), se.settings.location())
 	columns := make([]wire.Column, len(st.Columns()))
 	for i, c := range st.Columns() {
@@ -207,12 +213,32 @@ func (se *Session) found(ctx context.Context, m *modification, params []param, u
 			if err != nil {
 				return nil, nil, err
 			}
-			if !seen[c.key] {
-				seen[c.key] = true
-				out = append(out, c)
+			if seen[c.key] {
+				continue
+			}
+			seen[c.key] = true
+			out = append(out, c)
+			bytes += opBytes
+			for i := range c.before {
+				bytes += 2*cellBytes + int64(c.before[i].Bytes())
+			}
+			if limit := 8 * se.srv.BufferBytes; bytes > limit {
+				return nil, nil, (&buffered{t: m.t}).tooMany(limit)
 			}
 		}
 	}
+}
+
+// keepPin keeps a horizon's pin for the rest of the transaction. The first one
+// of a table is the lowest, and serves for all.
+func (t *tx) keepPin(of *catalog.Table, v *view) {
+	if t.pinned == v || v.unpin == nil || t.unpin[of.Topic.ID] != nil {
+		return
+	}
+	if t.unpin == nil {
+		t.unpin = map[logstore.TopicID]func(){}
+	}
+	t.unpin[of.Topic.ID], v.unpin = v.unpin, nil
 }
 
 // change1 makes the old and the new row of one row of the query.

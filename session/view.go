@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"dtstore/catalog"
 	"dtstore/logstore"
 	"dtstore/planner"
 	"dtstore/snapshot"
 	"dtstore/table"
+	"dtstore/wire"
 )
 
 // view is what a statement sees: of each table a snapshot and, read after it,
 // the horizon of its log (seam R1). The snapshots are pinned until release.
 type view struct {
 	tables map[string]*tableView // by path
-	pins   []func()
+	pins   []func()              // of snapshots
+	unpin  func()                // of the horizon, if it was pinned
 }
 
 type tableView struct {
@@ -31,25 +34,40 @@ func (v *view) release() {
 		f()
 	}
 	v.pins = nil
+	if v.unpin != nil {
+		v.unpin()
+		v.unpin = nil
+	}
 }
 
 // view takes the state of tables at once: snapshots first, then one vector of
 // last stable offsets.
 func (se *Session) view(ctx context.Context, tables []*catalog.Table) (*view, error) {
+	return se.viewFor(ctx, tables, false)
+}
+
+// viewFor is view; with check the horizon is pinned, so that what is read can be
+// checked exactly at COMMIT.
+func (se *Session) viewFor(ctx context.Context, tables []*catalog.Table, check bool) (*view, error) {
 	if v := se.tx.pinned; v != nil {
 		return v, v.has(tables)
 	}
-	want := tables
+	o := viewOptions{pin: check || se.tx.repeatable(), filesOnly: se.settings.readSnapshots()}
+	if o.filesOnly && slices.ContainsFunc(tables, func(t *catalog.Table) bool { return !t.Foreign }) {
+		se.info.Notice(wire.Notice{Message: "rows are read from files alone, as of the latest snapshot: later changes are not shown",
+			Hint: "RESET dtstore.read reads the log too."})
+	}
 	if se.tx.repeatable() {
 		var err error
-		if want, err = se.allTables(ctx, tables); err != nil {
+		if o.others, err = se.otherTables(ctx, tables); err != nil {
 			return nil, err
 		}
 	}
-	v, err := se.srv.view(ctx, want, se.settings.readSnapshots())
+	v, err := se.srv.view(ctx, tables, o)
 	if err != nil {
 		return nil, err
 	}
+	se.tx.queried = true
 	se.tx.views = append(se.tx.views, v)
 	if se.tx.repeatable() {
 		se.tx.pinned = v
@@ -64,6 +82,9 @@ func (se *Session) dropView(v *view) {
 		return
 	}
 	v.release()
+	if i := slices.Index(se.tx.views, v); i >= 0 {
+		se.tx.views = slices.Delete(se.tx.views, i, i+1)
+	}
 }
 
 // has fails if a table was made, or made again, since the view was taken.
@@ -78,9 +99,10 @@ func (v *view) has(tables []*catalog.Table) error {
 	return nil
 }
 
-// allTables is what a REPEATABLE READ transaction pins: every readable table.
-func (se *Session) allTables(ctx context.Context, asked []*catalog.Table) ([]*catalog.Table, error) {
-	out := append([]*catalog.Table(nil), asked...)
+// otherTables is what a REPEATABLE READ transaction pins besides the tables of
+// its first statement: every readable table.
+func (se *Session) otherTables(ctx context.Context, asked []*catalog.Table) ([]*catalog.Table, error) {
+	var out []*catalog.Table
 	seen := map[string]bool{}
 	for _, t := range asked {
 		seen[t.Path] = true
@@ -103,7 +125,13 @@ func (se *Session) allTables(ctx context.Context, asked []*catalog.Table) ([]*ca
 	return out, nil
 }
 
-func (s *Server) view(ctx context.Context, tables []*catalog.Table, filesOnly bool) (v *view, err error) {
+type viewOptions struct {
+	pin       bool             // the horizon, for checks at COMMIT
+	filesOnly bool             // no horizon
+	others    []*catalog.Table // if they can be read
+}
+
+func (s *Server) view(ctx context.Context, tables []*catalog.Table, o viewOptions) (v *view, err error) {
 	v = &view{tables: map[string]*tableView{}}
 	defer func() {
 		if err != nil {
@@ -111,23 +139,31 @@ func (s *Server) view(ctx context.Context, tables []*catalog.Table, filesOnly bo
 		}
 	}()
 	var topics []logstore.Topic
-	for _, t := range tables {
+	for i, t := range slices.Concat(tables, o.others) {
 		if v.tables[t.Path] != nil {
 			continue
 		}
 		tv, err := s.snapshotOf(ctx, t, v)
 		if err != nil {
+			if i >= len(tables) && ctx.Err() == nil {
+				continue // a table that is damaged, or was dropped just now, is in nobody's way
+			}
 			return nil, err
 		}
 		v.tables[t.Path] = tv
-		if !t.Foreign && !filesOnly {
+		if !t.Foreign && !o.filesOnly {
 			topics = append(topics, t.Topic)
 		}
 	}
 	if len(topics) == 0 {
 		return v, nil
 	}
-	horizon, err := s.Log.Horizon(ctx, topics)
+	var horizon map[logstore.TopicID][]table.Offset
+	if o.pin {
+		horizon, v.unpin, err = s.Log.PinHorizon(ctx, topics)
+	} else {
+		horizon, err = s.Log.Horizon(ctx, topics)
+	}
 	if err != nil {
 		return nil, kafkaAway(err)
 	}
