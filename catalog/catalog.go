@@ -274,6 +274,9 @@ func (c *Catalog) load(ctx context.Context, n name) (cached, error) {
 	}
 	t.Schema = versions[len(versions)-1]
 	t.Options = OptionsOf(t.Schema)
+	// A creator that slept through a DROP and a CREATE may have put its schema
+	// beside that of the table that is there now.
+	versions = slices.DeleteFunc(versions, func(s *table.Schema) bool { return s.Options[optTopicID] != t.Schema.Options[optTopicID] })
 	for _, s := range versions {
 		if sameColumns(s, t.Schema) {
 			t.schemaIDs = append(t.schemaIDs, s.ID)
@@ -334,6 +337,12 @@ func (c *Catalog) finishCreate(ctx context.Context, t *Table, raw []byte) (alive
 		} else if getErr != nil {
 			return false, getErr
 		}
+		if id, dropped, err := c.droppedLog(ctx, name{t.Database, t.Name}); err != nil || dropped && id == t.Topic.ID {
+			return false, err
+		}
+		if gone, err := c.logGone(ctx, t.Schema); err != nil || gone {
+			return false, err
+		}
 		if _, err = h.Create(ctx, snapshot.LogID(t.Topic.ID), t.Topic.Partitions, t.Schema.ID); err != nil {
 			return false, err
 		}
@@ -350,6 +359,17 @@ func (c *Catalog) finishCreate(ctx context.Context, t *Table, raw []byte) (alive
 		return false, err
 	}
 	return true, nil // what else is wrong with its snapshots, who reads them will say
+}
+
+// logGone says whether the topic of a schema is not there, or has another id by
+// now. Such a schema without any snapshot is no table: its put arrived after the
+// DROP, or its log is lost and never held anything.
+func (c *Catalog) logGone(ctx context.Context, s *table.Schema) (bool, error) {
+	topic, err := c.log.Topic(ctx, s.Options[optTopic])
+	if errors.Is(err, logstore.ErrNoTopic) {
+		return true, nil
+	}
+	return err == nil && string(topic.ID) != s.Options[optTopicID], err
 }
 
 // noTable is the error for a table that is not there.

@@ -75,8 +75,16 @@ func (c *Catalog) create(ctx context.Context, n name, s *table.Schema, topicName
 	}
 	s.Options[optTopic], s.Options[optTopicID] = topic.Name, string(topic.ID)
 	s.TimeMillis = c.now().UnixMilli()
+	if _, dropped, err := c.droppedLog(ctx, n); err != nil {
+		return err
+	} else if dropped {
+		// A server that was stopped in the middle of the DROP and goes on after
+		// this would delete a schema-0, which it has listed. The number is one
+		// that no table of this name had.
+		s.ID = s.TimeMillis / 1000
+	}
 	body := EncodeSchema(s)
-	key := schemaKey(n.path(), 0)
+	key := schemaKey(n.path(), s.ID)
 	err = c.store.PutIfAbsent(ctx, key, body)
 	if err != nil {
 		// Another creator may share our empty topic: nobody deletes it here.
@@ -90,7 +98,7 @@ func (c *Catalog) create(ctx context.Context, n name, s *table.Schema, topicName
 		}
 	}
 	h := snapshot.OpenShared(c.store, n.path(), c.shared)
-	if _, err := h.Create(ctx, snapshot.LogID(topic.ID), topic.Partitions, 0); err != nil {
+	if _, err := h.Create(ctx, snapshot.LogID(topic.ID), topic.Partitions, s.ID); err != nil {
 		return err
 	}
 	return nil

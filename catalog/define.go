@@ -226,5 +226,9 @@ func checkTogether(s *table.Schema) error {
 		return table.Errorf("22023", "option 'num-sorted-run.stop-trigger' (%d) is below 'num-sorted-run.compaction-trigger' (%d)", o.StopTrigger, o.CompactionTrigger).
 			WithHint("Writers would wait for a compaction that never begins.")
 	}
+	if o.RetainMax > 0 && o.RetainMax < o.RetainMin {
+		return table.Errorf("22023", "option 'snapshot.num-retained.max' (%d) is below 'snapshot.num-retained.min' (%d)", o.RetainMax, o.RetainMin).
+			WithHint("Set both.")
+	}
 	return nil
 }

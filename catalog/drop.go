@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dtstore/logstore"
@@ -55,22 +56,66 @@ func droppedKey(n name) string { return n.path() + "/snapshot/dropped" }
 // finishDrop removes what a DROP that was broken off has left: the caller has
 // the table's change. A table that was not dropped is left as it is.
 func (c *Catalog) finishDrop(ctx context.Context, n name) error {
-	body, err := c.store.Get(ctx, droppedKey(n))
-	if errors.Is(err, objstore.ErrNotExist) {
-		return c.finishMarked(ctx, n)
-	} else if err != nil {
-		return err
-	}
-	var mark struct {
-		TopicID string `json:"topicId"`
-	}
-	if err := json.Unmarshal(body, &mark); err != nil {
-		return fmt.Errorf("read mark of dropped table %s: %w", n.path(), err)
-	}
 	if err := c.finishMarked(ctx, n); err != nil {
 		return err
 	}
-	return c.removeLeft(ctx, n, logstore.TopicID(mark.TopicID))
+	id, dropped, err := c.droppedLog(ctx, n)
+	if err != nil {
+		return err
+	}
+	if err := c.removeOrphan(ctx, n, id); err != nil || !dropped {
+		return err
+	}
+	return c.removeLeft(ctx, n, id)
+}
+
+// droppedLog reads what the last dropped table of this name has left: the id of
+// its topic.
+func (c *Catalog) droppedLog(ctx context.Context, n name) (logstore.TopicID, bool, error) {
+	body, err := c.store.Get(ctx, droppedKey(n))
+	if errors.Is(err, objstore.ErrNotExist) {
+		return "", false, nil
+	} else if err != nil {
+		return "", false, err
+	}
+	var mark struct {
+		TopicID logstore.TopicID `json:"topicId"`
+	}
+	if err := json.Unmarshal(body, &mark); err != nil {
+		return "", false, fmt.Errorf("read mark of dropped table %s: %w", n.path(), err)
+	}
+	return mark.TopicID, true, nil
+}
+
+// removeOrphan removes schema files of ours that are of no table: of the one
+// that was dropped, or without snapshot and log.
+func (c *Catalog) removeOrphan(ctx context.Context, n name, dropped logstore.TopicID) error {
+	ids, err := c.schemaIDs(ctx, n)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	body, err := c.store.Get(ctx, schemaKey(n.path(), ids[len(ids)-1]))
+	if err != nil {
+		return err
+	}
+	s, err := DecodeSchema(body)
+	if err != nil || s.Options[optTopicID] == "" {
+		return nil // not ours to judge
+	}
+	if s.Options[optTopicID] != string(dropped) {
+		if _, err := snapshot.OpenShared(c.store, n.path(), c.shared).Latest(ctx); !errors.Is(err, snapshot.ErrNone) {
+			return nil
+		}
+		if gone, err := c.logGone(ctx, s); err != nil || !gone {
+			return err
+		}
+	}
+	for _, id := range ids {
+		if err := c.store.Delete(ctx, schemaKey(n.path(), id)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finishMarked finishes a DROP whose mark is still the newest snapshot.
@@ -92,14 +137,11 @@ func (c *Catalog) finishMarked(ctx context.Context, n name) error {
 	if !ok || !last.Dropped() {
 		return nil // another table by now
 	}
-	if err := h.Drop(ctx, log); err != nil {
-		return err
-	}
-	return c.removeLeft(ctx, n, logstore.TopicID(log))
+	return h.Drop(ctx, log)
 }
 
 // removeLeft removes the topic and the files of a dropped table, unless another
-// has its place.
+// has its place. Without a schema nothing in the folder is of a table.
 func (c *Catalog) removeLeft(ctx context.Context, n name, id logstore.TopicID) error {
 	topicName, err := logstore.TopicName(c.prefix, n.database, n.table)
 	if err != nil {
@@ -116,20 +158,25 @@ func (c *Catalog) removeLeft(ctx context.Context, n name, id logstore.TopicID) e
 	if err != nil || len(ids) > 0 {
 		return err
 	}
+	prefix := n.path() + "/"
+	var keys []string
 	folders := map[string]bool{}
-	for o, err := range c.store.List(ctx, n.path()+"/") {
+	for o, err := range c.store.List(ctx, prefix) {
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(o.Key, n.path()+"/snapshot/") {
-			continue // the mark itself, and what is only ever removed in order
+		if o.Key != droppedKey(n) {
+			keys = append(keys, o.Key)
 		}
-		if err := c.store.Delete(ctx, o.Key); err != nil {
+		if rest := strings.TrimPrefix(o.Key, prefix); strings.Contains(rest, "/") {
+			folders[prefix+rest[:strings.IndexByte(rest, '/')+1]] = true
+		}
+	}
+	// Shorter numbers are smaller: snapshots go in ascending order (seam C4).
+	slices.SortStableFunc(keys, func(a, b string) int { return len(a) - len(b) })
+	for _, key := range keys {
+		if err := c.store.Delete(ctx, key); err != nil {
 			return err
-		}
-		rest := strings.TrimPrefix(o.Key, n.path()+"/")
-		if i := strings.IndexByte(rest, '/'); i >= 0 {
-			folders[n.path()+"/"+rest[:i+1]] = true
 		}
 	}
 	for f := range folders {

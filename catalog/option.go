@@ -35,6 +35,7 @@ const (
 // TableOptions are the options of a table that say how it is kept.
 type TableOptions struct {
 	RetainMin         int           // snapshot.num-retained.min
+	RetainMax         int           // snapshot.num-retained.max; 0 means no limit
 	Retained          time.Duration // snapshot.time-retained
 	LogRetention      time.Duration // log.retention: how long the log keeps what files have
 	TargetFileBytes   int64         // target-file-size; 0 means the default of the kind of table
@@ -59,6 +60,7 @@ func OptionsOf(s *table.Schema) TableOptions {
 		}
 	}
 	number("snapshot.num-retained.min", &o.RetainMin)
+	number("snapshot.num-retained.max", &o.RetainMax)
 	period("snapshot.time-retained", &o.Retained)
 	period("log.retention", &o.LogRetention)
 	if n, err := ParseSize(s.Options["target-file-size"]); err == nil {
@@ -76,6 +78,8 @@ type built struct {
 	check func(value string) (string, error)
 	// fixed options are decided by CREATE TABLE and cannot be SET.
 	fixed bool
+	// single options have one value that is built; no hint proposes them.
+	single bool
 }
 
 var builtOptions = map[string]built{
@@ -84,6 +88,7 @@ var builtOptions = map[string]built{
 	"partition.default-name":            {check: anyText, fixed: true},
 	"partition.legacy-name":             {check: boolean, fixed: true},
 	"snapshot.num-retained.min":         {check: atLeast(1)},
+	"snapshot.num-retained.max":         {check: atLeast(1)},
 	"snapshot.time-retained":            {check: duration},
 	"log.retention":                     {check: duration},
 	"target-file-size":                  {check: size},
@@ -92,15 +97,15 @@ var builtOptions = map[string]built{
 	"file.compression":                  {check: oneOf("zstd", "snappy", "gzip", "none")},
 	"file.compression.zstd-level":       {check: between(1, 22)},
 	// These are taken with the one value that is built.
-	"merge-engine":             {check: oneOf("deduplicate"), fixed: true},
-	"changelog-producer":       {check: oneOf("none")},
-	"file.format":              {check: oneOf("parquet")},
-	"manifest.format":          {check: oneOf("avro")},
-	"deletion-vectors.enabled": {check: oneOf("false")},
-	"bucket-function.type":     {check: oneOf("default"), fixed: true},
-	"type":                     {check: oneOf("table"), fixed: true},
-	"change-tracking":          {check: oneOf("true"), fixed: true},
-	optWriteOnly:               {check: oneOf("true")},
+	"merge-engine":             {check: oneOf("deduplicate"), single: true, fixed: true},
+	"changelog-producer":       {check: oneOf("none"), single: true},
+	"file.format":              {check: oneOf("parquet"), single: true},
+	"manifest.format":          {check: oneOf("avro"), single: true},
+	"deletion-vectors.enabled": {check: oneOf("false"), single: true},
+	"bucket-function.type":     {check: oneOf("default"), single: true, fixed: true},
+	"type":                     {check: oneOf("table"), single: true, fixed: true},
+	"change-tracking":          {check: oneOf("true"), single: true, fixed: true},
+	optWriteOnly:               {check: oneOf("true"), single: true},
 }
 
 // badValue is an error of a check: the text names no option.
@@ -230,7 +235,7 @@ func unknownOption(key string) error {
 			WithHint("Leave it out. Options that can be given: %s.", strings.Join(builtNames(), ", "))
 	}
 	e := table.Errorf("22023", "unknown option '%s'", key)
-	if near := table.Nearest(key, append(builtNames(), slices.Sorted(maps.Keys(knownNames))...)); near != "" {
+	if near := table.Nearest(key, slices.Sorted(maps.Keys(knownNames))); near != "" {
 		return e.WithHint("Did you mean '%s'?", near)
 	}
 	return e.WithHint("Options that can be given: %s.", strings.Join(builtNames(), ", "))
@@ -250,8 +255,8 @@ var elsewhere = map[string]string{
 // builtNames are the options worth naming in a hint.
 func builtNames() []string {
 	var names []string
-	for k := range builtOptions {
-		if k != optWriteOnly && k != "type" && k != "manifest.format" {
+	for k, o := range builtOptions {
+		if !o.single {
 			names = append(names, k)
 		}
 	}
