@@ -59,6 +59,42 @@ func newKeyBounds(x *pageIndex, r cellReader, p format.Type) *keyBounds {
 	return b
 }
 
+// keyGroups are the smallest and largest value of the first key column in
+// each row group, as the footer has them.
+type keyGroups struct{ min, max []string }
+
+// keyGroups gives the bounds of a key column's row groups; nil if the file has
+// none that can be trusted.
+func (f *file) keyGroups(leaf int, t table.Type) *keyGroups {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if g, ok := f.groups[leaf]; ok {
+		return g
+	}
+	g := f.newKeyGroups(leaf, newCellReader(t, f.leaves[leaf].elem))
+	f.groups[leaf] = g
+	return g
+}
+
+func (f *file) newKeyGroups(leaf int, r cellReader) *keyGroups {
+	g := &keyGroups{}
+	p := physical(f.leaves[leaf].elem)
+	for i := range f.meta.RowGroups {
+		st := &f.meta.RowGroups[i].Columns[leaf].MetaData.Statistics
+		lo, ok1 := r.bound(st.MinValue, p)
+		hi, ok2 := r.bound(st.MaxValue, p)
+		if !ok1 || !ok2 || st.MinValue == nil || st.MaxValue == nil || st.NullCount != 0 {
+			return nil
+		}
+		g.min = append(g.min, string(table.AppendOrdered(nil, r.typ, lo)))
+		g.max = append(g.max, string(table.AppendOrdered(nil, r.typ, hi)))
+	}
+	if !sort.StringsAreSorted(g.min) || !sort.StringsAreSorted(g.max) {
+		return nil
+	}
+	return g
+}
+
 // bound decodes a page's bound. Only types whose order every writer agrees on
 // have one.
 func (r cellReader) bound(raw []byte, p format.Type) (table.Value, bool) {
@@ -83,9 +119,9 @@ func (r cellReader) bound(raw []byte, p format.Type) (table.Value, bool) {
 // below key. (A key that begins with max itself may be anywhere.)
 func beyond(max, key string) bool { return max < key && !strings.HasPrefix(key, max) }
 
-// pages are those that can hold key.
-func (b *keyBounds) pages(key string) (lo, hi int) {
-	lo = sort.Search(len(b.max), func(i int) bool { return !beyond(b.max[i], key) })
-	hi = sort.Search(len(b.min), func(i int) bool { return b.min[i] > key })
+// within gives the range of bounds that can hold key; both slices ascend.
+func within(min, max []string, key string) (lo, hi int) {
+	lo = sort.Search(len(max), func(i int) bool { return !beyond(max[i], key) })
+	hi = sort.Search(len(min), func(i int) bool { return min[i] > key })
 	return lo, hi
 }

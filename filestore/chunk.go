@@ -119,6 +119,7 @@ type chunkReader struct {
 	winOff   int64
 	off, end int64 // of the next page; of the chunk
 	row      int64 // of the row group, where the next page begins
+	window   int   // bytes to read at a time
 	thrift   thrift.CompactProtocol
 }
 
@@ -131,8 +132,17 @@ func (f *file) chunkReader(group, leaf int, t table.Type, reuse bool) (*chunkRea
 	l := &f.leaves[leaf]
 	return &chunkReader{
 		pageDecoder: pageDecoder{leaf: l, codec: meta.Codec, cells: newCellReader(t, l.elem), reuse: reuse},
-		f:           f, group: group, leaf: leaf, meta: meta, off: from, end: to,
+		f:           f, group: group, leaf: leaf, meta: meta, off: from, end: to, window: f.windowOf(1),
 	}, nil
+}
+
+// windowOf is how much a column reads at a time when so many are read: of a
+// remote file a lot, but all columns together within bounds.
+func (f *file) windowOf(columns int) int {
+	if !f.remote {
+		return f.window
+	}
+	return max(f.window/max(columns, 4), localWindow)
 }
 
 // seek moves to the page that holds a row and returns how many rows of that
@@ -238,7 +248,7 @@ func (c *chunkReader) bytes(ctx context.Context, n int64) ([]byte, error) {
 	if at := c.off - c.winOff; at >= 0 && at+n <= int64(len(c.win)) {
 		return c.win[at:], nil
 	}
-	size := min(max(n, int64(c.f.window)), c.end-c.off)
+	size := min(max(n, int64(c.window)), c.end-c.off)
 	if int64(cap(c.win)) < size {
 		c.win = make([]byte, size)
 	}

@@ -73,7 +73,8 @@ type file struct {
 	name   string // the object's key
 	src    source
 	size   int64
-	window int // bytes read at a time when reading on
+	window int // bytes that reading on reads at a time, over all columns if remote
+	remote bool
 	meta   format.FileMetaData
 	leaves []leafColumn
 	byName map[string]int // leaves at the top level
@@ -82,6 +83,7 @@ type file struct {
 	mu      sync.Mutex // guards what follows: what was read of the page indexes
 	indexes map[[2]int]*pageIndex
 	bounds  map[[2]int]*keyBounds
+	groups  map[int]*keyGroups
 }
 
 // openings numbers opened files.
@@ -100,17 +102,17 @@ const (
 	remoteTailBytes = 512 << 10
 	maxFooterBytes  = 256 << 20
 	localWindow     = 256 << 10
-	remoteWindow    = 4 << 20
+	remoteWindow    = 16 << 20
 )
 
 // openFile reads the footer of a Parquet object of size bytes.
 func openFile(ctx context.Context, name string, src source, size int64, local bool) (f *file, err error) {
 	defer guard(&err)
 	f = &file{name: name, src: src, size: size, window: localWindow,
-		id: openings.Add(1), indexes: map[[2]int]*pageIndex{}, bounds: map[[2]int]*keyBounds{}}
+		id: openings.Add(1), indexes: map[[2]int]*pageIndex{}, bounds: map[[2]int]*keyBounds{}, groups: map[int]*keyGroups{}}
 	tail := int64(tailBytes)
 	if !local {
-		f.window, tail = remoteWindow, remoteTailBytes
+		f.window, f.remote, tail = remoteWindow, true, remoteTailBytes
 	}
 	tail = min(tail, size)
 	if size < 12 {

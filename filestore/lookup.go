@@ -26,23 +26,55 @@ func (s *Store) Lookup(ctx context.Context, p Place, e manifest.Entry, key table
 	}()
 	defer guard(&err)
 	l := lookup{s: s, f: f, schema: p.Schema, key: string(key)}
-	for g := range f.meta.RowGroups {
+	lo, hi, err := l.groups(ctx)
+	for g := lo; g < hi && err == nil; g++ {
+		var row int64
 		if f.meta.RowGroups[g].NumRows == 0 {
 			continue
 		}
-		row, ok, err := l.find(ctx, g)
-		if errors.Is(err, errNoIndex) {
-			return l.scan(ctx)
-		}
-		if err != nil {
-			return kv, false, err
-		}
-		if ok {
+		if row, found, err = l.find(ctx, g); found {
 			kv, err = l.row(ctx, g, row)
 			return kv, err == nil, err
 		}
 	}
-	return kv, false, nil
+	if errors.Is(err, errNoIndex) {
+		return l.scan(ctx)
+	}
+	return kv, false, err
+}
+
+// groups gives the row groups that can hold the key.
+func (l *lookup) groups(ctx context.Context) (lo, hi int, err error) {
+	first := l.schema.Fields[l.schema.KeyIndexes()[0]]
+	leaf, err := l.f.find(first.Name, first.Type)
+	if err != nil {
+		return 0, 0, err
+	}
+	if g := l.f.keyGroups(leaf, first.Type); g != nil {
+		lo, hi = within(g.min, g.max, l.key)
+		return lo, hi, nil
+	}
+	// Without bounds the first key of a group tells, by bisection.
+	lo, hi = 0, len(l.f.meta.RowGroups)
+	for hi-lo > 1 {
+		mid := (lo + hi) / 2
+		if l.f.meta.RowGroups[mid].NumRows == 0 {
+			return 0, len(l.f.meta.RowGroups), nil // not worth a thought
+		}
+		if err := l.enter(ctx, mid); err != nil {
+			return 0, 0, err
+		}
+		c, err := l.compare(ctx, mid, 0)
+		if err != nil {
+			return 0, 0, err
+		}
+		if c <= 0 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo, hi, nil
 }
 
 // errNoIndex says that a file has no page index.
@@ -68,23 +100,31 @@ type keyColumn struct {
 	page  *vector
 }
 
-// find gives the row of the group that has the key.
-func (l *lookup) find(ctx context.Context, group int) (row int64, ok bool, err error) {
+// enter makes ready for comparing keys of a row group.
+func (l *lookup) enter(ctx context.Context, group int) error {
 	l.cols = l.cols[:0]
 	for i, field := range l.schema.KeyIndexes() {
 		t := l.schema.KeyTypes()[i]
 		leaf, err := l.f.find(l.schema.Fields[field].Name, t)
 		if err != nil {
-			return 0, false, err
+			return err
 		}
 		x, err := l.f.index(ctx, group, leaf)
 		if err != nil {
-			return 0, false, err
+			return err
 		}
 		if x == nil || len(x.pages) == 0 {
-			return 0, false, errNoIndex
+			return errNoIndex
 		}
 		l.cols = append(l.cols, keyColumn{leaf: leaf, typ: t, cells: newCellReader(t, l.f.leaves[leaf].elem), index: x, no: -1})
+	}
+	return nil
+}
+
+// find gives the row of the group that has the key.
+func (l *lookup) find(ctx context.Context, group int) (row int64, ok bool, err error) {
+	if err := l.enter(ctx, group); err != nil {
+		return 0, false, err
 	}
 	first := &l.cols[0]
 	b, err := l.f.keyBounds(ctx, group, first.leaf, first.typ)
@@ -93,7 +133,7 @@ func (l *lookup) find(ctx context.Context, group int) (row int64, ok bool, err e
 	}
 	lo, hi := 0, len(first.index.pages)
 	if b != nil {
-		lo, hi = b.pages(l.key)
+		lo, hi = within(b.min, b.max, l.key)
 	}
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2

@@ -287,6 +287,7 @@ func (r *fileReader) openGroup() error {
 		if err != nil {
 			return err
 		}
+		chunk.window = r.f.windowOf(len(r.fields) + 2)
 		c.chunk, c.page, c.at = chunk, nil, 0
 		if from > 0 {
 			if err := chunk.seek(r.ctx, from); err != nil {
