@@ -258,6 +258,13 @@ func (w *walker) fixCast(n node) {
 	to := str(sub(n, "cast_type"), "id")
 	child := sub(n, "child")
 	l, ok := literalOf(child)
+	switch to {
+	case "DECIMAL":
+		w.fixNumeric(n, child, l, ok)
+		return
+	case "VARCHAR":
+		defer w.fixLength(n)
+	}
 	if holdsAggregate(child) || ok && l.Param != 0 {
 		return // its type is not seen by a typed macro, or is that of the cast
 	}
