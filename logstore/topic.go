@@ -348,13 +348,13 @@ func (l *Log) DeleteTopic(ctx context.Context, t Topic) error {
 	}
 	now, err := l.meta.find(ctx, t.Name)
 	if errors.Is(err, ErrNoTopic) {
-		l.meta.forget(id)
+		l.forget(id)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	l.meta.forget(id)
+	l.forget(id)
 	if now.id != id {
 		return nil // another topic has the name by now
 	}
@@ -374,6 +374,15 @@ func (l *Log) DeleteTopic(ctx context.Context, t Topic) error {
 		}
 	}
 	return nil
+}
+
+// forget refuses further appends to a topic and drops what we know of it.
+func (l *Log) forget(id uuid) {
+	l.meta.forget(id)
+	l.gather.gate.Lock() // not while a round is between its checks and its keys
+	defer l.gather.gate.Unlock()
+	l.keys.drop(id)
+	l.gather.drop(id)
 }
 
 // pause waits before try number try+2, up to half a second; false when ctx ended.
