@@ -94,8 +94,8 @@ func mask(s string) string {
 }
 
 var (
-	psqlPrompt = regexp.MustCompile(`^dtstore[=*!]*> `)
-	psqlMore   = regexp.MustCompile(`^dtstore[-*!]*[-(']> `)
+	psqlPrompt = regexp.MustCompile(`^dtstore[=*!]*# `)
+	psqlMore   = regexp.MustCompile(`^dtstore[-*!]*[-(']# `)
 	shPrompt   = regexp.MustCompile(`^\$ `)
 )
 
