@@ -22,6 +22,7 @@ import (
 var (
 	seeds      = flag.Int("seeds", 2, "histories of the kill test")
 	firstSeed  = flag.Uint64("seed", 0, "first seed; 0 draws one by the clock")
+	prebuilt   = flag.String("server", "", "a server that is built already")
 	raceServer = flag.Bool("race-server", false, "build the server with the race detector")
 )
 
@@ -30,6 +31,10 @@ var binary string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if *prebuilt != "" {
+		binary = *prebuilt
+		os.Exit(m.Run())
+	}
 	os.Exit(buildAndRun(m))
 }
 
