@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"dtstore/filestore"
@@ -260,4 +261,44 @@ func TestRaw(t *testing.T) {
 			t.Errorf("%v: %v %v", c.runs, got, err)
 		}
 	}
+}
+
+// TestConcurrentReaders reads one bucket in every way at once.
+func TestConcurrentReaders(t *testing.T) {
+	l := newLSM(t, keySchemas["composite"], true, 3, filestore.Options{MemoryBytes: 1 << 20})
+	want := l.live()
+	var keys []table.TrimmedKey
+	for k := range l.model {
+		keys = append(keys, k)
+	}
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(i), 1))
+			for range 150 {
+				key := keys[r.IntN(len(keys))]
+				best := table.Sequence(-1)
+				for _, run := range l.runs {
+					for _, e := range run.Files {
+						kv, ok, err := l.store.Lookup(t.Context(), l.place, e, key)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if ok {
+							best = max(best, kv.Seq)
+						}
+					}
+				}
+				if best != l.model[key].Seq {
+					t.Errorf("key %x: sequence %d, want %d", key, best, l.model[key].Seq)
+				}
+			}
+			if m, err := l.store.Mask(t.Context(), l.place, l.runs); err != nil || len(m) == 0 {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	sameRows(t, l.place.Schema, maskedRows(t, l.store, l.place, l.runs), want)
 }

@@ -79,8 +79,11 @@ func (s *Store) decodePage(ctx context.Context, f *file, group, leaf, no int, t 
 func (s *Store) point(ctx context.Context, f *file, group, leaf, no int, t table.Type, x *pageIndex, at int) (table.Value, error) {
 	l := &f.leaves[leaf]
 	r := readers.Get().(*pageReader)
-	defer readers.Put(r)
 	d := &r.dec
+	defer func() {
+		d.dict = nil // not ours to keep
+		readers.Put(r)
+	}()
 	d.leaf, d.cells, d.dict, d.reuse = l, newCellReader(t, l.elem), nil, true
 	if err := s.prepare(ctx, d, r, f, group, leaf, x); err != nil {
 		return table.Value{}, err

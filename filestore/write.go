@@ -9,8 +9,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -359,14 +362,8 @@ func (f *fileWriter) flush() error {
 			return err
 		}
 	}
-	for i, w := range f.rg.ColumnWriters() {
-		c := &f.cols[i]
-		if _, err := w.WriteRowValues(c.vals); err != nil {
-			return err
-		}
-		if err := w.Flush(); err != nil { // ends the page
-			return err
-		}
+	if err := f.writePages(); err != nil {
+		return err
 	}
 	for i := range f.stats {
 		f.stats[i].settle()
@@ -380,6 +377,35 @@ func (f *fileWriter) flush() error {
 		return f.endGroup()
 	}
 	return nil
+}
+
+// pageWriters bounds how many columns are encoded and compressed at a time.
+const pageWriters = 4
+
+// writePages encodes and compresses a page of each column, several columns at
+// a time: a column writer shares nothing with the others.
+func (f *fileWriter) writePages() error {
+	columns := f.rg.ColumnWriters()
+	errs := make([]error, len(columns))
+	var next atomic.Int32
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(columns) {
+				return
+			}
+			if _, errs[i] = columns[i].WriteRowValues(f.cols[i].vals); errs[i] == nil {
+				errs[i] = columns[i].Flush() // ends the page
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), pageWriters, len(columns)) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 func (f *fileWriter) endGroup() error {
