@@ -56,6 +56,8 @@ func (w *walker) fixOne(n node) {
 		w.fixCast(n)
 	case "SUBQUERY":
 		w.fixAny(n)
+	case "COMPARISON", "BETWEEN", "OPERATOR", "CASE":
+		w.fixHex(n)
 	}
 }
 
