@@ -227,25 +227,7 @@ func (d *pageDecoder) pick(enc format.Encoding, body []byte, at, n int) (table.V
 		}
 		return table.FloatOf(math.Float64frombits(binary.LittleEndian.Uint64(b))), nil
 	case enc == format.Plain && p == format.ByteArray:
-		for ; ; at-- {
-			if len(body) < 4 {
-				return table.Value{}, errShortPage
-			}
-			k := uint64(binary.LittleEndian.Uint32(body))
-			if k > uint64(len(body)-4) {
-				return table.Value{}, errShortPage
-			}
-			if at == 0 {
-				x.data, x.from, x.to = body, []uint32{4}, []uint32{uint32(4 + k)}
-				break
-			}
-			body = body[4+k:]
-		}
-		v, err := d.cells.cell(&x, 0)
-		if err == nil && d.cells.typ.Kind != table.Decimal {
-			v = table.StringOf(strings.Clone(v.Str()))
-		}
-		return v, err
+		return d.pickString(body, at)
 	}
 	// The others are decoded from the beginning. How many values there are
 	// besides NULLs is not needed, only that there are enough.
@@ -265,6 +247,28 @@ func (d *pageDecoder) pick(enc format.Encoding, body []byte, at, n int) (table.V
 		v = table.StringOf(strings.Clone(v.Str()))
 	}
 	return v, err
+}
+
+// pickString walks to byte array at.
+func (d *pageDecoder) pickString(body []byte, at int) (table.Value, error) {
+	for ; ; at-- {
+		if len(body) < 4 {
+			return table.Value{}, errShortPage
+		}
+		k := uint64(binary.LittleEndian.Uint32(body))
+		if k > uint64(len(body)-4) {
+			return table.Value{}, errShortPage
+		}
+		if at > 0 {
+			body = body[4+k:]
+			continue
+		}
+		v, err := d.cells.cell(&values{data: body, from: []uint32{4}, to: []uint32{uint32(4 + k)}}, 0)
+		if err == nil && d.cells.typ.Kind != table.Decimal {
+			v = table.StringOf(strings.Clone(v.Str()))
+		}
+		return v, err
+	}
 }
 
 // only hides the slices that are left from columns of other types.
