@@ -358,28 +358,34 @@ func publish(from, to string) error {
 
 // makeDirs is os.MkdirAll that syncs the parent of each folder it makes.
 func makeDirs(path string) error {
-	err := os.Mkdir(path, 0o755)
-	switch {
-	case err == nil:
-		return syncFile(filepath.Dir(path))
-	case errors.Is(err, fs.ErrExist):
-		info, statErr := os.Stat(path)
-		if statErr == nil && !info.IsDir() {
-			return &fs.PathError{Op: "mkdir", Path: path, Err: errors.New("a file has this name")}
+	for try := 0; ; try++ {
+		err := os.Mkdir(path, 0o755)
+		switch {
+		case err == nil:
+			return syncFile(filepath.Dir(path))
+		case errors.Is(err, fs.ErrExist):
+			info, statErr := os.Stat(path)
+			if statErr == nil && !info.IsDir() {
+				return &fs.PathError{Op: "mkdir", Path: path, Err: errors.New("a file has this name")}
+			}
+			return statErr
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
 		}
-		return statErr
-	case errors.Is(err, fs.ErrNotExist):
 		parent := filepath.Dir(path)
-		if parent == path {
+		if parent == path || try == makeTries {
 			return err
 		}
 		if err := makeDirs(parent); err != nil {
 			return err
 		}
-		return makeDirs(path)
 	}
-	return err
 }
+
+// makeTries is how often a folder is tried anew after its parent was made: the
+// parent may be swept away in between, and some file systems (/proc) say "not
+// exist" for ever.
+const makeTries = 5
 
 // syncFile makes a file or a folder durable.
 func syncFile(path string) error {
