@@ -43,6 +43,7 @@ func run(args []string, out, errs io.Writer) int {
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	go func() {
 		s := <-signals
+		log.Info("stopping", "signal", s)
 		stop(errSignal{s})
 		s = <-signals
 		fmt.Fprintf(errs, "dtserver: %v again: ended at once; what was acknowledged is in the log\n", s)
@@ -123,9 +124,7 @@ func (s *server) serve(ctx context.Context) error {
 	}()
 	err := s.wire.Serve(ctx, s.listener)
 	var sig errSignal
-	if errors.As(context.Cause(ctx), &sig) {
-		s.log.Info("stopping", "signal", sig.Signal)
-	} else if ctx.Err() != nil {
+	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &sig) {
 		err = errors.Join(err, context.Cause(ctx))
 	}
 	stop(nil)

@@ -25,6 +25,7 @@ import (
 	"dtstore/objstore/s3"
 	"dtstore/scan"
 	"dtstore/session"
+	"dtstore/table"
 	"dtstore/wire"
 )
 
@@ -194,19 +195,31 @@ func (s *server) openLog(ctx context.Context) (err error) {
 	}
 	began := time.Now()
 	if s.logs, err = logstore.Open(ctx, o); err != nil {
-		return err
+		return s.away(err)
 	}
 	s.opened("log", s.logs.Close)
 	s.log.Debug("opened", "what", "kafka client", "took", time.Since(began))
+	began = time.Now()
 	if s.claim, err = s.logs.Claim(ctx); err != nil {
-		return err
+		return s.away(err)
 	}
+	s.log.Debug("opened", "what", "claim", "took", time.Since(began))
 	s.opened("claim", func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), closing)
 		defer cancel()
 		return s.claim.Release(ctx)
 	})
 	return nil
+}
+
+// away says what to do about a Kafka that does not answer at the start: the
+// log's own hint is for a server that runs.
+func (s *server) away(err error) error {
+	var hinted *table.Error
+	if !errors.Is(err, logstore.ErrUnavailable) || !errors.As(err, &hinted) {
+		return err
+	}
+	return fmt.Errorf("--kafka %s: %s; start it or correct --kafka (without that flag an embedded Kafka is used)", s.config.Kafka, hinted.Message)
 }
 
 // openTables opens the parts that know tables.
