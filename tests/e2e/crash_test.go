@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -54,7 +53,7 @@ func killHistory(t *testing.T, seed uint64) {
 	do(t, s.connect(t.Context(), t), "CHECKPOINT")
 	h.compare(s, "after CHECKPOINT")
 	s.stop()
-	noSequenceTwice(t, filepath.Join(data, "warehouse"))
+	noSequenceTwice(t, data)
 	total := map[string]int{}
 	for _, w := range h.workers {
 		for k, n := range w.done {

@@ -19,6 +19,7 @@ import (
 
 // SIGTERM under load loses nothing, flushes everything, ends soon and well.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	s := run(t, data, "--checkpoint-interval", "1h", "--grace", "2s")
 	do(t, s.connect(t.Context(), t), crashTables...)
@@ -69,7 +70,7 @@ func TestDrain(t *testing.T) {
 	s = run(t, data)
 	h.compare(s, "after the drain")
 	s.stop()
-	noSequenceTwice(t, filepath.Join(data, "warehouse"))
+	noSequenceTwice(t, data)
 }
 
 // unflushed starts the server and asks how many changes a table has above its
@@ -95,6 +96,7 @@ func unflushed(t *testing.T, data, name string) int64 {
 
 // A second signal ends the server at once; what was acknowledged is in the log.
 func TestSecondSignal(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	s := run(t, data, "--grace", "1h")
 	c := s.connect(t.Context(), t)
@@ -124,6 +126,7 @@ func TestSecondSignal(t *testing.T) {
 
 // SIGTERM before the server is ready ends it well.
 func TestStopWhileStarting(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	for i := range 5 {
 		s := launch(t, data)
@@ -141,12 +144,13 @@ func TestStopWhileStarting(t *testing.T) {
 // A full or vanished warehouse does not take the server down: what it
 // acknowledges is in the log.
 func TestWarehouseAway(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
-	s := run(t, data)
+	folder := filepath.Join(data, "warehouse")
+	s := run(t, data, "--warehouse", folder)
 	c := s.connect(t.Context(), t)
 	do(t, c, "CREATE TABLE t (id int PRIMARY KEY, v text)", "INSERT INTO t VALUES (1, 'a')", "CHECKPOINT")
-	warehouse := filepath.Join(data, "warehouse")
-	table := filepath.Join(warehouse, "public.db", "t", "snapshot")
+	table := filepath.Join(folder, "public.db", "t", "snapshot")
 	if err := os.Rename(table, table+".away"); err != nil {
 		t.Fatal(err)
 	}
@@ -167,10 +171,15 @@ func TestWarehouseAway(t *testing.T) {
 
 // Bytes that are no Postgres protocol end their connection, not the server.
 func TestStrangeBytes(t *testing.T) {
+	t.Parallel()
 	s := run(t, t.TempDir())
 	addr := strings.TrimPrefix(strings.Split(s.sql, "/dtstore")[0], "postgres://tester@")
+	addrs := []string{addr}
+	if *kafkaAddr == "" {
+		addrs = append(addrs, s.kafka)
+	}
 	for _, b := range []string{"GET / HTTP/1.1\r\n\r\n", "\xff\xff\xff\xff\xff\xff\xff\xff", "\x00\x00\x00\x08\x04\xd2\x16\x2f", "\x00"} {
-		for _, at := range []string{addr, s.kafka} {
+		for _, at := range addrs {
 			c, err := net.Dial("tcp", at)
 			if err != nil {
 				t.Fatal(err)

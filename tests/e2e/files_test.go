@@ -9,20 +9,16 @@ import (
 	"dtstore/catalog"
 	"dtstore/filestore"
 	"dtstore/manifest"
-	"dtstore/objstore"
 	"dtstore/snapshot"
 	"dtstore/table"
 )
 
 // noSequenceTwice looks through all snapshots of a stopped server: in the files
 // that flushes added, no sequence number of a bucket is there twice.
-func noSequenceTwice(t *testing.T, warehouse string) {
+func noSequenceTwice(t *testing.T, data string) {
 	t.Helper()
-	objects, err := objstore.OpenDir(warehouse)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filestore.Open(objects, filestore.Options{SpoolDir: t.TempDir()})
+	objects := warehouse(t, data)
+	files, err := filestore.Open(objects, filestore.Options{SpoolDir: t.TempDir(), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

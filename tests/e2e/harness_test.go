@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,12 +18,18 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"dtstore/objstore"
+	"dtstore/objstore/s3"
 )
 
 var (
 	seeds      = flag.Int("seeds", 2, "histories of the kill test")
 	firstSeed  = flag.Uint64("seed", 0, "first seed; 0 draws one by the clock")
 	prebuilt   = flag.String("server", "", "a server that is built already")
+	kafkaAddr  = flag.String("kafka", "", "brokers of a real Kafka; empty: the embedded one")
+	s3Endpoint = flag.String("s3-endpoint", "", "a real S3 service, credentials in the environment; empty: a folder")
+	s3Bucket   = flag.String("s3-bucket", "dtstore-e2e", "a bucket there")
 	raceServer = flag.Bool("race-server", false, "build the server with the race detector")
 )
 
@@ -99,7 +106,14 @@ func (o *output) text() (string, <-chan struct{}) {
 func launch(t testing.TB, data string, flags ...string) *server {
 	t.Helper()
 	s := &server{t: t, output: &output{grew: make(chan struct{})}, ended: make(chan struct{})}
-	s.cmd = exec.Command(binary, append([]string{"--data", data, "--listen", "127.0.0.1:0", "--kafka-listen", "127.0.0.1:0", "--memory", "1GB"}, flags...)...)
+	args := []string{"--data", data, "--listen", "127.0.0.1:0", "--kafka-listen", "127.0.0.1:0", "--memory", "1GB"}
+	if *kafkaAddr != "" {
+		args = append(args, "--kafka", *kafkaAddr, "--topic-prefix", "e2e-"+world(data)+".")
+	}
+	if *s3Endpoint != "" {
+		args = append(args, "--s3-endpoint", *s3Endpoint, "--s3-path-style", "--warehouse", "s3://"+*s3Bucket+"/"+world(data))
+	}
+	s.cmd = exec.Command(binary, append(args, flags...)...)
 	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
 	s.cmd.Env = append(os.Environ(), "GOTRACEBACK=all")
 	if err := s.cmd.Start(); err != nil {
@@ -114,6 +128,28 @@ func launch(t testing.TB, data string, flags ...string) *server {
 		}
 	})
 	return s
+}
+
+// world names what belongs to a data folder in a Kafka and an S3 of many.
+func world(data string) string {
+	sum := sha256.Sum256([]byte(data))
+	return fmt.Sprintf("%d-%x", os.Getpid(), sum[:6])
+}
+
+// warehouse opens the files of a server that was stopped.
+func warehouse(t testing.TB, data string) objstore.Store {
+	t.Helper()
+	var objects objstore.Store
+	var err error
+	if *s3Endpoint != "" {
+		objects, err = s3.Open(t.Context(), s3.Options{Bucket: *s3Bucket, Prefix: world(data), Endpoint: *s3Endpoint, PathStyle: true})
+	} else {
+		objects, err = objstore.OpenDir(filepath.Join(data, "warehouse"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
 }
 
 // tail is the last lines of a text.

@@ -6,6 +6,7 @@ import (
 )
 
 func TestSmoke(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	s := run(t, data)
 	c := s.connect(t.Context(), t)

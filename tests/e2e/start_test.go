@@ -104,11 +104,12 @@ func TestRefusedStarts(t *testing.T) {
 // A second server on the same data folder, and on the same Kafka and prefix,
 // is refused; another prefix is another world.
 func TestTwoServers(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
-	s := run(t, data)
+	s := run(t, data, "--topic-prefix", "first.", "--kafka", "embedded")
 	refused(t, data, []string{data, "in use by another server", "--data"})
 	// It waits for as long as a killed server's claim would last.
-	refused(t, t.TempDir(), []string{s.kafka, "another server", "--topic-prefix"}, "--kafka", s.kafka)
+	refused(t, t.TempDir(), []string{s.kafka, "another server", "--topic-prefix"}, "--kafka", s.kafka, "--topic-prefix", "first.")
 	other := run(t, t.TempDir(), "--kafka", s.kafka, "--topic-prefix", "other.")
 	do(t, other.connect(t.Context(), t), "CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)")
 	do(t, s.connect(t.Context(), t), "CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (2)")
@@ -125,6 +126,7 @@ func TestTwoServers(t *testing.T) {
 
 // A hundred tables do not delay the first query.
 func TestFirstQuery(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	s := run(t, data)
 	c := s.connect(t.Context(), t)
@@ -142,6 +144,7 @@ func TestFirstQuery(t *testing.T) {
 }
 
 func TestAsked(t *testing.T) {
+	t.Parallel()
 	for flag, want := range map[string]string{"--version": "dtserver ", "--help": "DTSTORE_KAFKA_LISTEN"} {
 		s := launch(t, t.TempDir(), flag)
 		if status := s.wait(); status != 0 {
@@ -167,6 +170,7 @@ func TestEnvironment(t *testing.T) {
 
 // A database is dtstore, postgres, one's own name or a schema.
 func TestDatabases(t *testing.T) {
+	t.Parallel()
 	s := run(t, t.TempDir())
 	do(t, s.connect(t.Context(), t), "CREATE SCHEMA shop")
 	for db, code := range map[string]string{"dtstore": "", "postgres": "", "tester": "", "shop": "", "nowhere": "3D000"} {
