@@ -204,7 +204,11 @@ func number(f table.Field, text string, wrong func(string) (table.Value, error))
 		return table.ParseText(t, text, nil)
 	case t.IsInteger():
 		if !strings.ContainsAny(text, ".eE") {
-			return table.ParseText(t, text, nil)
+			v, err := table.ParseText(t, text, nil)
+			if table.SQLState(err) == "22003" {
+				err = table.Errorf("22003", "%s out of range", t.SQLName())
+			}
+			return v, err
 		}
 		d, err := table.ParseDecimal(table.Type{Kind: table.Decimal, Precision: 38}, text)
 		if err != nil {

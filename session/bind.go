@@ -222,9 +222,9 @@ func (b *bound) target(t *catalog.Table) (scan.Target, error) {
 // opened is a query that is ready to run: its relations stand in rendered text.
 type opened struct {
 	text    string
-	plans   []planner.Plan
+	plans   []planner.Plan // as bound.refs
+	scans   []*scan.Scan   // likewise
 	handles []*exec.Handle
-	scans   []*scan.Scan
 }
 
 func (o *opened) close() {
@@ -232,7 +232,9 @@ func (o *opened) close() {
 		h.Close()
 	}
 	for _, s := range o.scans {
-		s.Close()
+		if s != nil {
+			s.Close()
+		}
 	}
 	o.handles, o.scans = nil, nil
 }
@@ -246,10 +248,15 @@ func (b *bound) open(ctx context.Context, v *view, params []param) (o *opened, e
 			o.close()
 		}
 	}()
-	next := 0
-	o.text, err = b.tree.Render(func(*exec.Ref) (string, error) {
-		r := b.refs[next]
-		next++
+	// The text may name the tables in another order than the tree, and more than once.
+	texts := make([]string, len(b.refs))
+	o.scans, o.plans = make([]*scan.Scan, len(b.refs)), make([]planner.Plan, len(b.refs))
+	o.text, err = b.tree.Render(func(ref *exec.Ref) (text string, err error) {
+		i := slices.IndexFunc(b.refs, func(r boundRef) bool { return r.ref == ref })
+		if texts[i] != "" {
+			return texts[i], nil
+		}
+		r := b.refs[i]
 		preds, _ := b.predicates(r, params)
 		p, err := b.plan(ctx, r, v.tables[r.table.Path], preds)
 		if err != nil {
@@ -263,8 +270,9 @@ func (b *bound) open(ctx context.Context, v *view, params []param) (o *opened, e
 		if err != nil {
 			return "", err
 		}
-		o.scans, o.plans = append(o.scans, s), append(o.plans, p)
-		return b.relation(ctx, o, r.table.Schema, s)
+		o.scans[i], o.plans[i] = s, p
+		texts[i], err = b.relation(ctx, o, r.table.Schema, s)
+		return texts[i], err
 	})
 	return o, err
 }
@@ -419,11 +427,12 @@ func (m *mergedSource) Close() {
 }
 
 // engineError places an error of the engine, whose position is in rendered
-// text and means nothing to the client.
+// text and means nothing to the client: what it is about is looked for in the
+// query text.
 func (b *bound) engineError(err error) error {
 	var e *table.Error
-	if !errors.As(err, &e) || e.Position == 0 {
-		return err
+	if errors.As(err, &e) && e.Position != 0 {
+		err = e.At(0)
 	}
-	return e.At(0)
+	return b.place(b.tree.Locate(err))
 }

@@ -157,7 +157,11 @@ func literal(l exec.Literal, params []param) planner.Literal {
 
 // wireColumn describes a result column.
 func wireColumn(c exec.ResultColumn) wire.Column {
-	return wire.Column{Name: c.Name, OID: c.Type.OID(), Typmod: c.Type.Typmod()}
+	out := wire.Column{Name: c.Name, OID: c.Type.OID(), Typmod: c.Type.Typmod()}
+	if c.Type.ID == exec.Numeric && c.Type.Scale == 0 {
+		out.Typmod = -1 // as Postgres has sums; with a scale it must be told
+	}
+	return out
 }
 
 // cell turns a value of the engine into wire's form, where they differ.

@@ -109,7 +109,7 @@ func (se *Session) copyRows(ctx context.Context, in *insertion, r *wire.CopyRead
 			row[f] = values[i]
 		}
 		if err := se.put(in, row); err != nil {
-			return n, err
+			return n, r.About(err)
 		}
 	}
 }

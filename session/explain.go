@@ -85,6 +85,9 @@ func (se *Session) explainQuery(ctx context.Context, b *bound, head string, anal
 		if tv.snapshot != nil {
 			out = append(out, fmt.Sprintf("  Snapshot: %d", tv.snapshot.ID))
 		}
+		if s == nil { // not in the text that runs
+			continue
+		}
 		p := s.Plan
 		if p.Lookups != nil {
 			out = append(out, fmt.Sprintf("  Keys looked up: %d, in at most %d files", len(p.Lookups), p.Files))

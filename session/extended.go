@@ -24,14 +24,14 @@ type prepared struct {
 // portal is a bound statement, or a declared cursor.
 type portal struct {
 	name     string
+	number   int // rising over the session, for ROLLBACK TO SAVEPOINT
 	stmt     sql.Statement
 	params   []param
 	formats  []int16
 	columns  []wire.Column // with formats; nil: returns no rows
 	res      *result       // once it runs
-	sent     int
 	complete bool
-	tag      string
+	tag      string // of another run of a complete one
 
 	cursor *cursor // of DECLARE
 }
@@ -223,7 +223,7 @@ func (se *Session) Bind(ctx context.Context, b wire.Bind) (err error) {
 		}
 	}
 	se.closePortal(b.Portal)
-	se.portals[b.Portal] = po
+	se.keepPortal(po)
 	return nil
 }
 
@@ -279,7 +279,7 @@ func (se *Session) Execute(ctx context.Context, name string, maxRows int, w *wir
 	defer stop()
 	if po.complete {
 		if po.columns == nil {
-			return table.Errorf("55000", "portal \"%s\" cannot be run again", name)
+			return table.Errorf("55000", "portal \"%s\" cannot be run", name)
 		}
 		return w.Complete(po.tag)
 	}
@@ -307,15 +307,15 @@ func (se *Session) Execute(ctx context.Context, name string, maxRows int, w *wir
 		po.res.close()
 		return err
 	}
-	po.sent += n
 	if maxRows > 0 && n == maxRows && po.res.more() {
 		w.Suspended()
 		return nil
 	}
 	po.complete = true
-	po.tag = po.res.finalTag(n)
+	po.tag = po.res.finalTag(0)
+	tag := po.res.finalTag(n)
 	po.res.close()
-	return w.Complete(po.tag)
+	return w.Complete(tag)
 }
 
 // alike says whether rows come as the client was told they would.
@@ -346,6 +346,33 @@ func (se *Session) closePortal(name string) {
 	}
 	if po.cursor != nil {
 		po.cursor.close()
+	}
+}
+
+// keepPortal makes a portal known by its name.
+func (se *Session) keepPortal(po *portal) {
+	se.made++
+	po.number = se.made
+	se.portals[po.name] = po
+}
+
+// closeSince ends the cursors that were declared after a savepoint.
+func (se *Session) closeSince(number int) {
+	for name, po := range se.portals {
+		if po.cursor != nil && po.number > number {
+			se.closePortal(name)
+		}
+	}
+}
+
+// closeBorn ends the cursors WITH HOLD of a transaction that is rolled back.
+func (se *Session) closeBorn(t *tx) {
+	for _, c := range t.born {
+		for name, po := range se.portals {
+			if po.cursor == c {
+				se.closePortal(name)
+			}
+		}
 	}
 }
 

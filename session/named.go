@@ -88,8 +88,9 @@ func (se *Session) declare(ctx context.Context, s *sql.Declare, params []param, 
 			return nil, err
 		}
 		res.close()
+		se.tx.born = append(se.tx.born, c)
 	}
-	se.portals[s.Name] = &portal{name: s.Name, stmt: s, columns: columns, cursor: c}
+	se.keepPortal(&portal{name: s.Name, stmt: s, columns: columns, cursor: c})
 	return done("DECLARE CURSOR"), nil
 }
 

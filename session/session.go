@@ -23,6 +23,7 @@ type Session struct {
 	tx         *tx // nil: no transaction is open
 	statements map[string]*prepared
 	portals    map[string]*portal // of Bind and DECLARE
+	made       int                // portals so far
 }
 
 func stack() string { return string(debug.Stack()) }
@@ -72,10 +73,37 @@ func (se *Session) Query(ctx context.Context, text string, w *wire.Writer) (err 
 		w.Empty()
 		return nil
 	}
+	if err := se.unmixed(stmts); err != nil {
+		return err
+	}
 	for i, stmt := range stmts {
 		last := i == len(stmts)-1
 		if err := se.simple(ctx, stmt, last, w); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// unmixed refuses, before anything is done, a simple query whose implicit
+// transaction would both change the catalog and rows: the one takes effect at
+// once, so they could not be undone together.
+func (se *Session) unmixed(stmts []sql.Statement) error {
+	block := se.tx != nil && se.tx.explicit
+	defined, changed := false, false
+	for _, stmt := range stmts {
+		switch stmt.(type) {
+		case *sql.Begin:
+			block = true
+		case *sql.Commit, *sql.Rollback:
+			block, defined, changed = false, false, false
+		case *sql.CreateTable, *sql.DropTable, *sql.CreateDatabase, *sql.DropDatabase, *sql.AlterOptions:
+			defined = defined || !block
+		default:
+			changed = changed || !block && writes(stmt)
+		}
+		if defined && changed {
+			return errMixed()
 		}
 	}
 	return nil

@@ -32,6 +32,7 @@ type tx struct {
 	// another session changed what they read. nil once that is not possible.
 	again    []rerun
 	onceOnly bool
+	born     []*cursor // WITH HOLD, declared inside
 	sets     []setDone // in order, for ROLLBACK and the end of SET LOCAL
 }
 
@@ -45,6 +46,7 @@ type savepoint struct {
 	name string
 	mark mark
 	sets int
+	made int // portals
 }
 
 // begin opens a transaction with the session's defaults.
@@ -83,6 +85,7 @@ func (se *Session) rollbackTx() {
 	}
 	se.settings.undo(se.tx.sets)
 	se.tx.sets = nil
+	se.closeBorn(se.tx)
 	se.endTx()
 }
 
@@ -190,7 +193,7 @@ func (se *Session) transaction(ctx context.Context, stmt sql.Statement, w *wire.
 		if !se.tx.explicit {
 			return nil, table.Errorf("25P01", "SAVEPOINT can only be used in transaction blocks")
 		}
-		se.tx.savepoints = append(se.tx.savepoints, savepoint{s.Name, se.tx.buffer.mark(), len(se.tx.sets)})
+		se.tx.savepoints = append(se.tx.savepoints, savepoint{s.Name, se.tx.buffer.mark(), len(se.tx.sets), se.made})
 		return done("SAVEPOINT"), nil
 	case *sql.Release:
 		i, err := se.savepoint(s.Name, "RELEASE SAVEPOINT")
@@ -209,6 +212,7 @@ func (se *Session) transaction(ctx context.Context, stmt sql.Statement, w *wire.
 		if err := se.tx.buffer.rollback(sp.mark); err != nil {
 			return nil, err
 		}
+		se.closeSince(sp.made)
 		se.settings.undo(se.tx.sets[sp.sets:])
 		se.tx.sets = se.tx.sets[:sp.sets]
 		se.tx.failed = false

@@ -172,8 +172,6 @@ func (e *copyEncoder) escape(dst []byte, column int, value bool) []byte {
 	for i, c := range e.text {
 		var as byte
 		switch c {
-		case '\\', e.o.Delimiter:
-			as = c
 		case '\b':
 			as = 'b'
 		case '\f':
@@ -186,6 +184,8 @@ func (e *copyEncoder) escape(dst []byte, column int, value bool) []byte {
 			as = 't'
 		case '\v':
 			as = 'v'
+		case '\\', e.o.Delimiter: // a tab that delimits is \t all the same
+			as = c
 		default:
 			continue
 		}

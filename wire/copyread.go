@@ -148,6 +148,9 @@ func (c *CopyReader) atColumn(err error, i int, f *field) error {
 	return c.where(err, what)
 }
 
+// About gives an error of the session's about the row read last its CONTEXT.
+func (c *CopyReader) About(err error) error { return c.where(err, "") }
+
 func (c *CopyReader) where(err error, what string) error {
 	te, ok := err.(*table.Error)
 	if !ok {
