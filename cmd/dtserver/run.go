@@ -53,8 +53,9 @@ func run(args []string, out, errs io.Writer) int {
 	began := time.Now()
 	s, err := start(ctx, c, log)
 	var sig errSignal
-	if errors.As(err, &sig) {
-		return 0 // asked to stop before it was ready
+	if err != nil && errors.As(context.Cause(ctx), &sig) {
+		log.Debug("asked to stop before it was ready", "err", err)
+		return 0
 	}
 	if err != nil {
 		return fail(errs, err, statusFailed)
