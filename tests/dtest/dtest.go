@@ -149,23 +149,21 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
-// Ready waits until the server listens.
+// Ready waits until the server says that it is ready.
 func (s *Server) Ready(patience time.Duration) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		select {
 		case <-s.ended:
-			s.t.Fatalf("the server ended before it listened: %v\n%s", s.err, s.Output())
+			s.t.Fatalf("the server ended before it was ready: %v\n%s", s.err, s.Output())
 		default:
 		}
-		c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", s.Port), time.Second)
-		if err == nil {
-			c.Close()
+		if strings.Contains(s.Output(), " is ready after ") {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	s.t.Fatalf("the server did not listen within %v\n%s", patience, s.Output())
+	s.t.Fatalf("the server was not ready within %v\n%s", patience, s.Output())
 }
 
 // Output is what the server has printed so far.
