@@ -99,26 +99,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("%+v", altered)
 	}
 	for id, code := range map[int64]string{next.Schema.ID: "ok", altered.Schema.ID: "ok", 0: "0A000", altered.Schema.ID + 1: "40001"} {
-		wantFault(t, altered.CheckFile(catalog.DataFile{Name: "data-x-0.parquet", SchemaID: id}), code, "")
-	}
-}
-
-func TestCheckFile(t *testing.T) {
-	tab, err := open(t, objstore.NewMem(), newLog()).CreateTable(t.Context(), keyed("public", "t"))
-	must(t, tab, err)
-	good := catalog.DataFile{Name: "data-1-0.zstd.parquet"}
-	must(t, 0, tab.CheckFile(good))
-	for needs, change := range map[string]func(*catalog.DataFile){
-		"format orc":      func(f *catalog.DataFile) { f.Name = "data-1-0.orc" },
-		"format avro":     func(f *catalog.DataFile) { f.Name = "data--u-x-0.avro" },
-		"postponed":       func(f *catalog.DataFile) { f.Bucket = -2 },
-		"outside":         func(f *catalog.DataFile) { f.External = true },
-		"row ids":         func(f *catalog.DataFile) { f.RowIDs = true },
-		"some of the col": func(f *catalog.DataFile) { f.Partial = true },
-	} {
-		f := good
-		change(&f)
-		wantFault(t, tab.CheckFile(f), "0A000", needs)
+		wantFault(t, altered.CheckSchema(id), code, "")
 	}
 }
 

@@ -9,7 +9,7 @@
 // with its topic and its first snapshot; [Catalog.SetOptions] changes options,
 // [Catalog.DropTable] takes it away. Any other is foreign: it can be read if
 // everything in its schema is known not to change what a read gives
-// (Table.Unreadable, [Table.CheckFile]), and not written.
+// (Table.Unreadable, [Table.CheckSchema]), and not written.
 //
 // What must stay true:
 //

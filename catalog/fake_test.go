@@ -18,6 +18,8 @@ import (
 	"dtstore/table"
 )
 
+var _ catalog.Log = (*logstore.Log)(nil)
+
 // fakeLog is a Kafka of topics without records.
 type fakeLog struct {
 	mu     sync.Mutex

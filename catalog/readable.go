@@ -3,7 +3,6 @@ package catalog
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,38 +148,17 @@ func shapeReasons(s *table.Schema) (reasons []string) {
 	return reasons
 }
 
-// DataFile is what a manifest says of a file and its schema cannot say.
-type DataFile struct {
-	Name     string
-	SchemaID int64
-	Bucket   table.Bucket
-	External bool // _EXTERNAL_PATH is set
-	RowIDs   bool // _FIRST_ROW_ID is set
-	Partial  bool // _WRITE_COLS is set
-}
-
-// CheckFile says why a live file of the table cannot be read: 0A000 naming what
-// it needs. A reader asks it of each file that it is about to read.
-func (t *Table) CheckFile(f DataFile) error {
-	var reason string
-	switch format := strings.TrimPrefix(path.Ext(f.Name), "."); {
-	case format != "parquet":
-		reason = fmt.Sprintf("format %s", format)
-	case f.Bucket < 0:
-		reason = fmt.Sprintf("bucket %d (postponed)", f.Bucket)
-	case f.External:
-		reason = "place outside of the table's folder"
-	case f.RowIDs:
-		reason = "row ids"
-	case f.Partial:
-		reason = "rows with only some of the columns"
-	case f.SchemaID > t.Schema.ID:
-		return table.Errorf("40001", "table \"%s\" was altered while it was being read", t.display()).WithHint("Run the statement again.")
-	case !slices.Contains(t.schemaIDs, f.SchemaID):
-		reason = fmt.Sprintf("schema %d, which has other columns or is missing", f.SchemaID)
-	default:
+// CheckSchema says whether files of that schema have the columns of t.Schema:
+// 40001 if the schema is newer than t (the statement can be repeated), 0A000 if
+// its columns are others or it is missing. A reader asks it of the schema of each
+// file that it is about to read.
+func (t *Table) CheckSchema(id int64) error {
+	switch {
+	case slices.Contains(t.schemaIDs, id):
 		return nil
+	case id > t.Schema.ID:
+		return table.Errorf("40001", "table \"%s\" was altered while it was being read", t.display()).WithHint("Run the statement again.")
 	}
-	return table.Errorf("0A000", "table \"%s\" cannot be read: dtstore does not implement the %s of its file %s", t.display(), reason, f.Name).
+	return table.Errorf("0A000", "table \"%s\" cannot be read: it has files of schema %d, which has other columns or is missing", t.display(), id).
 		WithHint("Read it with the engine that wrote it, for example Flink or Spark.")
 }
