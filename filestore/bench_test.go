@@ -198,7 +198,7 @@ func BenchmarkLookup(b *testing.B) {
 	for _, span := range []int{100_000, n} {
 		b.Run(fmt.Sprintf("of=%d", span), func(b *testing.B) {
 			r := rand.New(rand.NewPCG(3, 4))
-			for range 2000 {
+			for range 30000 {
 				find(b, r, span)
 			}
 			b.ReportAllocs()

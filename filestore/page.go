@@ -291,23 +291,6 @@ func checkDelta(body []byte, n int) error {
 	return nil
 }
 
-// deltaCount is how many values a delta encoding says it has, 0 if it cannot
-// be told or is too much.
-func deltaCount(body []byte) int {
-	for range 2 {
-		_, k := binary.Uvarint(body)
-		if k <= 0 {
-			return 0
-		}
-		body = body[k:]
-	}
-	total, k := binary.Uvarint(body)
-	if k <= 0 || total > maxPageRows {
-		return 0
-	}
-	return int(total)
-}
-
 // plain decodes n values in PLAIN encoding.
 func (d *pageDecoder) plain(x *values, body []byte, n int) error {
 	if n < 0 {

@@ -231,11 +231,27 @@ func (d *pageDecoder) pick(enc format.Encoding, body []byte, at, n int) (table.V
 	}
 	// The others are decoded from the beginning. How many values there are
 	// besides NULLs is not needed, only that there are enough.
-	if enc == format.DeltaBinaryPacked || enc == format.DeltaByteArray || enc == format.DeltaLengthByteArray {
-		if n = deltaCount(body); n <= at {
+	switch enc {
+	case format.DeltaBinaryPacked:
+		i, err := deltaAt(body, at)
+		if err != nil {
+			return table.Value{}, err
+		}
+		if physical(d.leaf.elem) == format.Int32 {
+			x.i32 = []int32{int32(i)}
+		} else {
+			x.i64 = []int64{i}
+		}
+		return d.cells.cell(&x, 0)
+	case format.DeltaByteArray, format.DeltaLengthByteArray:
+		h, _, err := readDeltaHead(body)
+		if err != nil {
+			return table.Value{}, err
+		}
+		if n = h.total; n <= at {
 			return table.Value{}, errShortPage
 		}
-	} else {
+	default:
 		n = at + 1
 	}
 	d.vals.data, d.vals.from, d.vals.to = nil, nil, nil

@@ -52,8 +52,9 @@ type Store struct {
 // maxOpenFiles bounds the footers, and with them the open files, that are kept.
 const maxOpenFiles = 512
 
-// seenPages is how many pages are remembered as wanted once.
-const seenPages = 4096
+// seenPages is how many pages are remembered as wanted once. It is small, so
+// that lookups all over a large table do not decode and keep pages in vain.
+const seenPages = 1024
 
 // Open makes a Store over objs.
 func Open(objs objstore.Store, opts Options) (*Store, error) {
