@@ -133,7 +133,7 @@ func nameError(text, first string) error {
 			WithHint("Put the table's name or alias before the column.")
 	}
 	if m := noTable.FindStringSubmatch(text); m != nil {
-		return table.Errorf("42P01", "missing FROM-clause entry for table %q", m[1])
+		return table.Errorf("42P01", "missing FROM-clause entry for table %q%w", m[1], subject{qualifier(m[1])})
 	}
 	if m := noName.FindStringSubmatch(text); m != nil {
 		return missingName(m[1], m[2], text)
@@ -208,17 +208,27 @@ func withCandidates(err *table.Error, name, text string) error {
 	return err
 }
 
+var inMessage = regexp.MustCompile(`: "([^"]*)"`)
+
+// about is the string that a message of DuckDB shows.
+func about(first string) subject {
+	if m := inMessage.FindStringSubmatch(first); m != nil {
+		return subject{quoted(m[1])}
+	}
+	return subject{}
+}
+
 func conversionError(first string) error {
 	if m := badText.FindStringSubmatch(first); m != nil {
-		return table.Errorf("22P02", "invalid input syntax for type %s: %q", typesAsPostgres(m[2]), m[1])
+		return table.Errorf("22P02", "invalid input syntax for type %s: %q%w", typesAsPostgres(m[2]), m[1], subject{quoted(m[1])})
 	}
 	switch {
 	case strings.Contains(first, "field value out of range"):
-		return table.Errorf("22008", "date/time %s", strings.TrimPrefix(lower(first), "date "))
+		return table.Errorf("22008", "date/time %s%w", strings.TrimPrefix(lower(first), "date "), about(first))
 	case strings.Contains(first, "out of range"), strings.Contains(first, "Could not cast value"), strings.Contains(first, "too big"):
 		return table.Errorf("22003", "%s", outOfRange(first))
 	case strings.Contains(first, "invalid date"), strings.Contains(first, "invalid timestamp"), strings.Contains(first, "invalid time"):
-		return table.Errorf("22007", "%s", lower(first))
+		return table.Errorf("22007", "%s%w", lower(first), about(first))
 	case strings.Contains(first, "Unimplemented type for cast"):
 		return table.Errorf("42846", "%s", lower(first))
 	}

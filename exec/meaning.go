@@ -274,7 +274,7 @@ func (w *walker) fixCast(n node) {
 	case "BLOB":
 		n["child"] = call("dt_bytea", child)
 	case "VARCHAR":
-		if !ok {
+		if !ok || l.Type == "DATE" || strings.HasPrefix(l.Type, "TIMESTAMP") {
 			n["child"] = call("dt_str", child)
 		}
 	case "INTEGER", "BIGINT", "SMALLINT":

@@ -182,7 +182,7 @@ CREATE MACRO dt.pgc.quote_nullable(s) AS coalesce('''' || replace(s::VARCHAR, ''
 CREATE MACRO dt.pgc.parse_ident(s) AS string_split(replace(s, '"', ''), '.');
 CREATE MACRO dt.pgc.pg_sleep(s) AS NULL::VARCHAR;
 CREATE MACRO dt.pgc.btrim(s) AS trim(s), (s, c) AS trim(s, c);
-CREATE MACRO dt.pgc.octet_length(s) AS octet_length(encode(s::VARCHAR));
+CREATE MACRO dt.pgc.octet_length(s) AS system.main.octet_length(system.main.encode(s::VARCHAR)), (s BLOB) AS system.main.octet_length(s);
 CREATE MACRO dt.pgc.clock_timestamp() AS now();
 CREATE MACRO dt.pgc.statement_timestamp() AS now();
 CREATE MACRO dt.pgc.transaction_timestamp() AS now();
@@ -211,7 +211,8 @@ CREATE MACRO dt.pgc.dt_hex(x, o BLOB) AS unhex(CASE WHEN length(x) % 2 = 0 THEN 
 CREATE MACRO dt.pgc.dt_numeric(x TINYINT) AS CAST(x AS DECIMAL(38, 0)), (x SMALLINT) AS CAST(x AS DECIMAL(38, 0)), (x INTEGER) AS CAST(x AS DECIMAL(38, 0)), (x BIGINT) AS CAST(x AS DECIMAL(38, 0)),
   (x HUGEINT) AS CAST(x AS DECIMAL(38, 0)), (x) AS CAST(x AS DECIMAL(38, 10));
 CREATE MACRO dt.pgc.dt_numeric_any(x) AS CAST(x AS DECIMAL(38, 10));
-CREATE MACRO dt.pgc.dt_str(x BLOB) AS '\x' || lower(hex(x)), (x VARCHAR) AS x, (x) AS x;
+CREATE MACRO dt.pgc.dt_bc(s) AS CASE WHEN contains(s, ' (BC)') THEN replace(s, ' (BC)', '') || ' BC' ELSE s END;
+CREATE MACRO dt.pgc.dt_str(x BLOB) AS '\x' || lower(hex(x)), (x VARCHAR) AS x, (x DATE) AS dt.pgc.dt_bc(x::VARCHAR), (x TIMESTAMP) AS dt.pgc.dt_bc(x::VARCHAR), (x TIMESTAMPTZ) AS dt.pgc.dt_bc(x::VARCHAR), (x) AS x;
 CREATE MACRO dt.pgc.dt_str_any(x) AS x;
 CREATE MACRO dt.pgc.dt_sum_any(s, x) AS s;
 CREATE MACRO dt.pgc.dt_whole_any(x) AS x;

@@ -142,19 +142,40 @@ type Item struct {
 // Text is the text that was parsed.
 func (t *Tree) Text() string { return t.text }
 
-// note remembers where a column is named.
+// note remembers where a column is named, and what stands before it.
 func (t *Tree) note(names []string, at int) {
-	if t.columns == nil {
-		t.columns = map[string]int{}
-	}
-	if name := names[len(names)-1]; at >= 0 {
-		if _, ok := t.columns[name]; !ok {
-			t.columns[name] = at
-		}
+	t.place(names[len(names)-1], at)
+	if len(names) > 1 {
+		t.place(qualifier(names[len(names)-2]), at)
 	}
 }
 
-// Locate gives an error about a column, function or table of the query its
+// place remembers where the subject of an error may first be found.
+func (t *Tree) place(name string, at int) {
+	if _, ok := t.columns[name]; ok || at < 0 {
+		return
+	}
+	if t.columns == nil {
+		t.columns = map[string]int{}
+	}
+	t.columns[name] = at
+}
+
+// noteText remembers where a string stands, if it stands nowhere else.
+func (t *Tree) noteText(text string, at int) {
+	name := quoted(text)
+	t.place(name, at)
+	if t.columns[name] != at {
+		t.columns[name] = -1
+	}
+}
+
+// qualifier and quoted are names of places that are no column's: of a table's
+// name before a column's, and of a string.
+func qualifier(name string) string { return name + "." }
+func quoted(text string) string    { return "'" + text }
+
+// Locate gives an error about a column, function, table or string of the query its
 // position in the text that was parsed, if it has none.
 func (t *Tree) Locate(err error) error {
 	var e *table.Error
@@ -173,7 +194,7 @@ func (t *Tree) Locate(err error) error {
 			at, ok = r.Pos, true
 		}
 	}
-	if !ok {
+	if !ok || at < 0 {
 		return err
 	}
 	return e.At(character(t.text, at))

@@ -184,6 +184,10 @@ func (w *walker) expr(v any, sc *scope) {
 		case "STAR":
 			w.star(v, sc)
 			w.exprs(v, sc)
+		case "CONSTANT":
+			if l, ok := literalOf(v); ok && l.Kind == StringLiteral {
+				w.tree.noteText(l.Text, pos(v))
+			}
 		case "SUBQUERY":
 			w.tree.Top.Subquery = true
 			w.expr(v["child"], sc)
