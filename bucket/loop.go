@@ -3,7 +3,6 @@ package bucket
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -24,10 +23,12 @@ type loop struct {
 	mu      sync.Mutex // guards the rest; held for moments
 	covered table.Offset
 	base    table.Sequence
-	frozen  []*frozen       // oldest first; not committed yet
-	active  *memtable.Table // nil before the first position is known
-	stopped error           // why this bucket does not go on
-	changed chan struct{}   // closed and replaced whenever something above changes
+	frozen  []*frozen         // oldest first; not committed yet
+	kept    []*memtable.Table // oldest first, before frozen: committed while a reader of an older snapshot waited
+	readers int               // who wait for this bucket to catch up
+	active  *memtable.Table   // nil before the first position is known
+	stopped error             // why this bucket does not go on
+	changed chan struct{}     // closed and replaced whenever something above changes
 }
 
 // frozen is a memtable on its way to a snapshot.
@@ -182,7 +183,7 @@ func (l *loop) begin(at table.Offset, base table.Sequence) {
 		if l.active != nil {
 			bytes += l.active.Bytes()
 		}
-		l.frozen, l.stopped = nil, nil
+		l.frozen, l.kept, l.stopped = nil, nil, nil
 		l.covered, l.base = at, base
 		l.active = memtable.New(l.k.table().Schema, at)
 	})
@@ -207,7 +208,7 @@ func (l *loop) pump(ctx context.Context, in *logstore.Reader, out chan<- batch) 
 					continue
 				}
 				if err != nil {
-					b.next, b.err = rec.Offset, fmt.Errorf("topic %s partition %d: %w", t.Topic.Name, l.bucket, err)
+					b.next, b.err = rec.Offset, recordError(t.Topic, l.bucket, err)
 					break
 				}
 				b.changes = append(b.changes, c)
@@ -334,6 +335,9 @@ func (l *loop) committed(to table.Offset) {
 	l.update(func() {
 		for len(l.frozen) > 0 && l.frozen[0].mem.Span().To <= to {
 			bytes += l.frozen[0].mem.Bytes()
+			if l.readers > 0 {
+				l.kept = append(l.kept, l.frozen[0].mem)
+			}
 			l.frozen = l.frozen[1:]
 		}
 		l.covered = to
@@ -349,7 +353,7 @@ func (l *loop) forget() {
 		for _, f := range l.frozen {
 			bytes += f.mem.Bytes()
 		}
-		l.frozen = nil
+		l.frozen, l.kept = nil, nil
 	})
 	l.k.o.free(bytes)
 	select {
@@ -366,7 +370,8 @@ func (l *loop) tail(span table.Span) (tables []*memtable.Table, behind <-chan st
 	if l.active == nil || l.stopped != nil {
 		return nil, nil
 	}
-	all := make([]*memtable.Table, 0, len(l.frozen)+1)
+	all := make([]*memtable.Table, 0, len(l.kept)+len(l.frozen)+1)
+	all = append(all, l.kept...)
 	for _, f := range l.frozen {
 		all = append(all, f.mem)
 	}
@@ -381,6 +386,33 @@ func (l *loop) tail(span table.Span) (tables []*memtable.Table, behind <-chan st
 		return nil, l.changed
 	}
 	return all, nil
+}
+
+// recordError puts the place of a record that cannot be decoded into what
+// clients see.
+func recordError(t logstore.Topic, b table.Bucket, err error) error {
+	e := table.Errorf("XX001", "topic %s partition %d: %w", t.Name, b, err)
+	var inner *table.Error
+	if errors.As(err, &inner) {
+		e = e.WithHint("%s", inner.Hint)
+	}
+	return e
+}
+
+// read counts a reader who waits, from before it looks until it has the
+// memtables: what is committed meanwhile is kept for it, for its snapshot is an
+// older one and the log would have to be read again.
+func (l *loop) read() (done func()) {
+	l.mu.Lock()
+	l.readers++
+	l.mu.Unlock()
+	return func() {
+		l.mu.Lock()
+		if l.readers--; l.readers == 0 {
+			l.kept = nil
+		}
+		l.mu.Unlock()
+	}
 }
 
 // logError puts the bucket's place into an error of its log.

@@ -201,6 +201,7 @@ func (o *Owner) Tail(ctx context.Context, id logstore.TopicID, b table.Bucket, s
 	if k == nil || int(b) >= len(k.loops) {
 		return nil, false
 	}
+	defer k.loops[b].read()()
 	for {
 		tables, behind := k.loops[b].tail(span)
 		if behind == nil {
