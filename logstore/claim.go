@@ -24,6 +24,9 @@ const (
 	// claimWait is how long a start waits for a killed server's claim to end.
 	claimWait = claimSession + 3*time.Second
 	claimLook = 500 * time.Millisecond
+	// coordinatorWait is how long a broker that was just started may take to
+	// load its groups.
+	coordinatorWait = 15 * time.Second
 )
 
 // claimProtocol is the type and name of the group's protocol: not "consumer",
@@ -130,6 +133,7 @@ func (c *Claim) claimed(other string) error {
 func (c *Claim) other(ctx context.Context) (string, error) {
 	req := kmsg.NewPtrDescribeGroupsRequest()
 	req.Groups = []string{c.group}
+	began := time.Now()
 	for try := 0; ; try++ {
 		resp, err := req.RequestWith(ctx, c.l.cl)
 		if err == nil && len(resp.Groups) != 1 {
@@ -141,7 +145,7 @@ func (c *Claim) other(ctx context.Context) (string, error) {
 		switch {
 		case errors.Is(err, kerr.GroupIDNotFound):
 			return "", nil
-		case err != nil && retriable(err) && try < 8 && pause(ctx, try):
+		case err != nil && loading(err) && time.Since(began) < coordinatorWait && pause(ctx, try):
 			continue
 		case err != nil:
 			return "", fmt.Errorf("describe group %s: %w", c.group, c.l.unavailable(err))
@@ -162,6 +166,7 @@ func (c *Claim) other(ctx context.Context) (string, error) {
 // join becomes a member, and the leader: if another has come first, it leaves
 // again.
 func (c *Claim) join(ctx context.Context) error {
+	began := time.Now()
 	for try := 0; ; try++ {
 		resp, err := c.ask(ctx)
 		switch {
@@ -182,11 +187,18 @@ func (c *Claim) join(ctx context.Context) error {
 		case errors.Is(err, kerr.FencedInstanceID):
 			return c.claimed("the same instance id in another process: is the data folder a copy? Delete server.json in it")
 		}
-		again := retriable(err) || errors.Is(err, kerr.UnknownMemberID) || errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.IllegalGeneration)
-		if !again || try >= 8 || !pause(ctx, try) {
+		again := loading(err) || errors.Is(err, kerr.UnknownMemberID) || errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.IllegalGeneration)
+		if !again || time.Since(began) > coordinatorWait || !pause(ctx, try) {
 			return fmt.Errorf("join group %s: %w", c.group, c.l.unavailable(err))
 		}
 	}
+}
+
+// loading says whether a broker answered that it will know later. A broker
+// that does not answer was asked again already.
+func loading(err error) bool {
+	var answer *kerr.Error
+	return errors.As(err, &answer) && answer.Retriable
 }
 
 func (c *Claim) ask(ctx context.Context) (*kmsg.JoinGroupResponse, error) {
