@@ -106,7 +106,7 @@ func (t token) needed() bool {
 	case Quoted:
 		return t.text[0] != '"' || setFunctions[t.word()]
 	case Word:
-		return t.low == "operator" || t.low == "collate" || t.low == "current_setting" || setFunctions[t.low] || scalarFrom[t.low] || renamed[t.low] != ""
+		return t.low == "operator" || t.low == "collate" || t.low == "current_setting" || setFunctions[t.low] || scalarFrom[t.low] || renamed[t.low] != "" || keywords[t.low]
 	case Op:
 		return t.text == "->" || t.text == "->>"
 	}
@@ -130,7 +130,7 @@ func Rewrite(text string, o RewriteOptions) (Rewritten, error) {
 	if !r.needed {
 		return Rewritten{SQL: text, text: text}, nil
 	}
-	for _, pass := range []func(){r.literals, r.qualifiers, r.arrays, r.casts, r.anyAll, r.fromFunctions, r.arrows} {
+	for _, pass := range []func(){r.names, r.literals, r.qualifiers, r.arrays, r.casts, r.anyAll, r.fromFunctions, r.arrows} {
 		if pass(); r.fault != nil {
 			return Rewritten{}, r.fault
 		}
