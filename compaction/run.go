@@ -147,7 +147,7 @@ func rewrite(ctx context.Context, files *filestore.Store, place filestore.Place,
 func openAll(ctx context.Context, files *filestore.Store, place filestore.Place, entries []manifest.Entry) (merge.Iterator, error) {
 	var its []merge.Iterator
 	for _, e := range entries {
-		it, err := files.ReadFile(ctx, place, e, filestore.ReadOptions{})
+		it, err := files.ReadFile(ctx, place, e, filestore.ReadOptions{Reuse: true})
 		if err != nil {
 			for _, it := range its {
 				err = errors.Join(err, it.Close())
@@ -215,7 +215,7 @@ func join(ctx context.Context, files *filestore.Store, place filestore.Place, u 
 		if i == len(entries) {
 			return nil, io.EOF
 		}
-		return files.ReadFile(ctx, place, entries[i], filestore.ReadOptions{})
+		return files.ReadFile(ctx, place, entries[i], filestore.ReadOptions{Reuse: true})
 	}}
 	written, err := files.WriteRun(ctx, place, 0, sourceCompact, it)
 	if err := errors.Join(err, it.Close()); err != nil {

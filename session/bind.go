@@ -211,6 +211,15 @@ func (b *bound) plan(ctx context.Context, r boundRef, tv *tableView, preds []pla
 	if err := planner.CheckEntries(live); err != nil {
 		return planner.Plan{}, err
 	}
+	last := int64(-1)
+	for i := range live {
+		if id := live[i].File.SchemaID; id != last {
+			if err := r.table.CheckSchema(id); err != nil {
+				return planner.Plan{}, err
+			}
+			last = id
+		}
+	}
 	return planner.Make(req, live)
 }
 
