@@ -208,14 +208,19 @@ func inOrder(runs []manifest.SortedRun) []manifest.Entry {
 }
 
 // join writes the files of an append table's unit as one run. Rows keep their
-// sequence numbers and their order.
+// order, and are numbered on from their file's first sequence number, as the
+// format has it.
 func join(ctx context.Context, files *filestore.Store, place filestore.Place, u Unit) (Result, error) {
 	entries := inOrder(u.Runs)
 	it := &chain{open: func(i int) (merge.Iterator, error) {
 		if i == len(entries) {
 			return nil, io.EOF
 		}
-		return files.ReadFile(ctx, place, entries[i], filestore.ReadOptions{Reuse: true})
+		rows, err := files.ReadFile(ctx, place, entries[i], filestore.ReadOptions{Reuse: true})
+		if err != nil {
+			return nil, err
+		}
+		return &numbered{Iterator: rows, next: entries[i].File.MinSeq}, nil
 	}}
 	written, err := files.WriteRun(ctx, place, 0, sourceCompact, it)
 	if err := errors.Join(err, it.Close()); err != nil {
@@ -226,4 +231,19 @@ func join(ctx context.Context, files *filestore.Store, place filestore.Place, u 
 		res.Remove = append(res.Remove, removal(e))
 	}
 	return res, nil
+}
+
+// numbered gives rows sequence numbers one after another.
+type numbered struct {
+	merge.Iterator
+	next table.Sequence
+}
+
+func (n *numbered) Next() (*table.KeyValue, error) {
+	kv, err := n.Iterator.Next()
+	if err == nil {
+		kv.Seq = n.next
+		n.next++
+	}
+	return kv, err
 }
