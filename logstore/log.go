@@ -144,11 +144,13 @@ func (l *Log) open(ctx context.Context) error {
 	if l.txcl, err = l.client(kgo.MaxVersions(classic)); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
+	ping, cancel := context.WithTimeout(ctx, l.opts.Timeout)
 	defer cancel()
-	if err := l.cl.Ping(ctx); err != nil {
+	if err := l.cl.Ping(ping); err != nil {
 		return l.unavailable(err)
 	}
+	ctx, cancel = context.WithTimeout(ctx, l.opts.Timeout+coordinatorWait)
+	defer cancel()
 	l.meta.init(l)
 	l.stable.init(l)
 	l.keys.init(&l.stable)
