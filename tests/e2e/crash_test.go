@@ -94,6 +94,7 @@ func (h *history) round(n int) {
 			}
 		})
 	}
+	wg.Go(func() { h.remake(ctx, s.sql) })
 	if h.r.IntN(2) == 0 {
 		wg.Go(func() { upkeep(ctx, s.sql, rand.New(rand.NewPCG(h.r.Uint64(), 3))) })
 	}
@@ -101,6 +102,32 @@ func (h *history) round(n int) {
 	s.kill()
 	cancel()
 	wg.Wait()
+}
+
+// remake makes a table, fills it and drops it, again and again. Whatever a kill
+// leaves of it, the next one begins empty.
+func (h *history) remake(ctx context.Context, url string) {
+	c, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	for ctx.Err() == nil {
+		for _, sql := range []string{"DROP TABLE IF EXISTS again", "CREATE TABLE again (id bigint PRIMARY KEY, v text) WITH ('bucket' = '2')", "INSERT INTO again SELECT i, 'v' FROM generate_series(1, 20) t(i)", "CHECKPOINT"} {
+			if _, err := c.Exec(ctx, sql); err != nil {
+				if !broken(err) {
+					h.t.Errorf("%s: %v", sql, err)
+				}
+				return
+			}
+			if sql[:6] == "CREATE" {
+				var n int
+				if err := c.QueryRow(ctx, "SELECT count(*) FROM again").Scan(&n); err == nil && n != 0 {
+					h.t.Errorf("a table that was just made has %d rows", n)
+				}
+			}
+		}
+	}
 }
 
 // upkeep flushes and compacts while others write, until the connection breaks.

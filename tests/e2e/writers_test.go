@@ -159,7 +159,9 @@ func broken(err error) bool {
 	switch sqlState(err) {
 	case "":
 		return true
-	case "57P01", "57P03": // it is stopping
+	case "57P01", "57P03": // it is stopping, or Kafka is away
+		return true
+	case "40003", "08007", "58030": // nobody knows, for Kafka or S3 is away
 		return true
 	}
 	return false
