@@ -314,7 +314,7 @@ func explain(op, key string, err error) error {
 	case errors.As(err, &linkErr):
 		err = fmt.Errorf("%s: %w", linkErr.Op, linkErr.Err)
 	}
-	return fmt.Errorf("%s %s: %w", op, key, err)
+	return fmt.Errorf("%s %s: %w", op, key, Failed(err))
 }
 
 // writeTemp fills a synced temporary file beside path and returns its name. It

@@ -21,7 +21,12 @@ func (c *conn) answer(err error) *pgproto3.ErrorResponse {
 		SQLState() string
 	}
 	if errors.As(err, &coded) {
-		return response(table.Errorf(coded.SQLState(), "%s", err.Error()))
+		e := table.Errorf(coded.SQLState(), "%s", err.Error())
+		var hinted interface{ Hint() string }
+		if errors.As(err, &hinted) {
+			e = e.WithHint("%s", hinted.Hint())
+		}
+		return response(e)
 	}
 	if cause := context.Cause(c.run.context()); cause != nil {
 		if errors.As(cause, &te) {

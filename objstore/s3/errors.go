@@ -55,7 +55,7 @@ func explain(op, key string, err error) error {
 	case strings.Contains(err.Error(), "identity"), strings.Contains(err.Error(), "credential"), strings.Contains(err.Error(), "sign"):
 		err = errors.New("no usable credentials in the AWS SDK's usual chain")
 	}
-	return fmt.Errorf("%s %s: %w", op, key, err)
+	return fmt.Errorf("%s %s: %w", op, key, objstore.Failed(err))
 }
 
 // clip bounds a text that the service chose.
