@@ -203,7 +203,7 @@ func (r *Reader) read(ctx context.Context, t Target, b table.Bucket, span table.
 				continue
 			}
 			if err != nil {
-				return fmt.Errorf("topic %s partition %d: %w", t.Topic.Name, b, err)
+				return recordError(t, b, err)
 			}
 			changes = append(changes, c)
 		}
@@ -218,10 +218,24 @@ func (r *Reader) read(ctx context.Context, t Target, b table.Bucket, span table.
 // readError names the log, and says 72000 where it no longer has the offset.
 func readError(t Target, b table.Bucket, at table.Offset, err error) error {
 	if errors.Is(err, logstore.ErrTrimmed) {
-		return table.Errorf("72000", "the log of %s no longer has offset %d of bucket %d: %w", t.Topic.Name, at, b, err).
+		return table.Errorf("72000", "the log %s no longer has offset %d of bucket %d: %w", t.Topic.Name, at, b, err).
 			WithHint("Start again from a newer snapshot; the table option log.retention says how long the log is kept.")
 	}
+	if errors.Is(err, logstore.ErrNoTopic) {
+		return table.Errorf("42P01", "the log %s is gone: the table was dropped: %w", t.Topic.Name, err)
+	}
 	return fmt.Errorf("read log %s bucket %d from %d: %w", t.Topic.Name, b, at, err)
+}
+
+// recordError puts the place of a record that cannot be decoded into what the
+// client sees.
+func recordError(t Target, b table.Bucket, err error) error {
+	e := table.Errorf("XX001", "topic %s partition %d: %w", t.Topic.Name, b, err)
+	var inner *table.Error
+	if errors.As(err, &inner) {
+		e = e.WithHint("%s", inner.Hint)
+	}
+	return e
 }
 
 // Follow reads all buckets of a table's log on from the given offsets until

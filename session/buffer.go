@@ -161,6 +161,20 @@ func (b *buffer) overflow(bt *buffered) error {
 	return nil
 }
 
+// unspool takes the rows back into memory.
+func (bt *buffered) unspool() error {
+	ops, err := bt.spool.ops()
+	if err != nil {
+		return err
+	}
+	bt.spool.close()
+	bt.spool, bt.bytes = nil, 0
+	for _, o := range ops {
+		bt.put(o)
+	}
+	return nil
+}
+
 func (bt *buffered) tooMany(limit int64) error {
 	return table.Errorf("54000", "the transaction changes too many rows of table %s.%s (more than %d MB of them)", bt.t.Database, bt.t.Name, limit>>20).
 		WithHint("Change them in several transactions, each with its own WHERE.")
@@ -193,9 +207,10 @@ func (b *buffer) rollback(m mark) error {
 			if err := bt.spool.truncate(m); err != nil {
 				return err
 			}
-			if len(bt.spool.buckets()) == 0 { // the table can be read again
-				bt.spool.close()
-				bt.spool, bt.bytes = nil, 0
+			if bt.spool.bytes() <= b.srv.BufferBytes/2 { // the table can be read again
+				if err := bt.unspool(); err != nil {
+					return err
+				}
 			}
 			continue
 		}

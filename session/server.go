@@ -161,14 +161,16 @@ func (se *Session) resolve(ctx context.Context, schema, name string) (*catalog.T
 		if c := table.SQLState(err); c != "42P01" && c != "3F000" {
 			return nil, err
 		}
-		if first == nil {
-			first = err
+		if first == nil || table.SQLState(first) != "42P01" {
+			first = err // a schema of the path that does not exist says nothing of the table
 		}
 	}
-	if first == nil {
-		first = table.Errorf("42P01", "relation %q does not exist: the search path is empty", name)
+	none := table.Errorf("42P01", "relation %q does not exist", name)
+	var e *table.Error
+	if errors.As(first, &e) && e.Code == "42P01" && e.Hint != "" {
+		none = none.WithHint("%s", e.Hint)
 	}
-	return nil, first
+	return nil, none
 }
 
 // readable refuses tables that cannot be read.

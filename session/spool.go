@@ -2,6 +2,8 @@ package session
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -31,9 +33,10 @@ type spool struct {
 }
 
 type spoolFile struct {
-	f    *os.File
-	w    *bufio.Writer
-	rows int64
+	f     *os.File
+	w     *bufio.Writer
+	rows  int64
+	bytes int64
 }
 
 func newSpool(dir string, t *catalog.Table) (*spool, error) {
@@ -63,7 +66,34 @@ func (s *spool) add(b table.Bucket, c table.Change) error {
 		return spoolError(err)
 	}
 	f.rows++
+	f.bytes += int64(len(head) + len(row))
 	return nil
+}
+
+// bytes on the disk.
+func (s *spool) bytes() int64 {
+	var n int64
+	for _, f := range s.files {
+		n += f.bytes
+	}
+	return n
+}
+
+// ops is all rows, in the order in which they came.
+func (s *spool) ops() ([]op, error) {
+	var out []op
+	for _, b := range s.buckets() {
+		err := s.each(b, func(number mark, _ int64, data []byte) error {
+			row, err := table.DecodeSerialized(s.t.Schema.Types(), bytes.Clone(data))
+			out = append(out, op{b, table.Change{Offset: number, Kind: table.Insert, After: row}})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out, func(a, b op) int { return cmp.Compare(a.change.Offset, b.change.Offset) })
+	return out, nil
 }
 
 func spoolError(err error) error {
@@ -157,7 +187,7 @@ func (s *spool) truncate(m mark) error {
 		if _, err := f.f.Seek(end, io.SeekStart); err != nil {
 			return spoolError(err)
 		}
-		f.rows = rows
+		f.rows, f.bytes = rows, end
 		f.w.Reset(f.f)
 	}
 	return nil

@@ -73,10 +73,13 @@ func (se *Session) newStream(b *bound, params []param) (*streamRows, error) {
 		return table.Errorf("0A000", "a SELECT with %s cannot be streamed", what).
 			WithHint("An endless SELECT reads one table, with a WHERE and expressions over its columns. RESET execution.runtime_mode runs the query once.")
 	}
-	for what, has := range map[string]bool{"a set operation": top.SetOperation, "DISTINCT": top.Distinct, "aggregates": top.Aggregate, "window functions": top.Window,
-		"a join": top.Join || len(b.tree.Refs) > 1, "WITH": top.CTE, "a subquery": top.Subquery, "ORDER BY": len(top.Order) > 0, "LIMIT": top.Limit != nil || top.Offset != nil} {
-		if has {
-			return nil, refuse(what)
+	for _, x := range []struct {
+		what string
+		has  bool
+	}{{"a set operation", top.SetOperation}, {"WITH", top.CTE}, {"DISTINCT", top.Distinct}, {"aggregates", top.Aggregate}, {"window functions", top.Window},
+		{"a subquery", top.Subquery}, {"a join", top.Join || len(b.tree.Refs) > 1}, {"ORDER BY", len(top.Order) > 0}, {"LIMIT", top.Limit != nil || top.Offset != nil}} {
+		if x.has {
+			return nil, refuse(x.what)
 		}
 	}
 	if len(b.refs) != 1 {

@@ -54,7 +54,7 @@ func (se *Session) viewFor(ctx context.Context, tables []*catalog.Table, check b
 	}
 	o := viewOptions{pin: check || se.tx.repeatable(), filesOnly: se.settings.readSnapshots()}
 	if o.filesOnly && slices.ContainsFunc(tables, func(t *catalog.Table) bool { return !t.Foreign }) {
-		se.info.Notice(wire.Notice{Message: "rows are read from files alone, as of the latest snapshot: later changes are not shown",
+		se.out.Notice(wire.Notice{Message: "rows are read from files alone, as of the latest snapshot: later changes are not shown",
 			Hint: "RESET dtstore.read reads the log too."})
 	}
 	if se.tx.repeatable() {
@@ -131,8 +131,8 @@ type viewOptions struct {
 	others    []*catalog.Table // if they can be read
 }
 
-func (s *Server) view(ctx context.Context, tables []*catalog.Table, o viewOptions) (v *view, err error) {
-	v = &view{tables: map[string]*tableView{}}
+func (s *Server) view(ctx context.Context, tables []*catalog.Table, o viewOptions) (_ *view, err error) {
+	v := &view{tables: map[string]*tableView{}}
 	defer func() {
 		if err != nil {
 			v.release()

@@ -57,6 +57,10 @@ func (c *CopyReader) short(err error) error {
 func (c *CopyReader) nextBinary(dst []table.Value) error {
 	c.line++
 	b, err := c.need(2)
+	if err == io.ErrUnexpectedEOF {
+		c.done = true // pgx sends no trailer, and Postgres takes CopyDone for one
+		return io.EOF
+	}
 	if err != nil {
 		return c.short(err)
 	}
