@@ -22,17 +22,15 @@ import (
 
 // dtserver is our server as a process.
 type dtserver struct {
-	binary    string
-	data      string
-	port      int
-	kafka     int
-	pprof     int // port of the profiler; 0 without
-	profiles  string
-	cmd       *exec.Cmd
-	out       *os.File
-	ended     chan struct{}
-	memory    string
-	interrupt bool
+	binary   string
+	data     string
+	port     int
+	kafka    int
+	pprof    int // port of the profiler; 0 without
+	profiles string
+	cmd      *exec.Cmd
+	out      *os.File
+	ended    chan struct{}
 }
 
 // profiler is added to the server's main package, by an overlay of the build,
@@ -62,34 +60,21 @@ func freePort() (int, error) {
 }
 
 // startOurs builds the server and starts it on an empty folder.
-func startOurs(ctx context.Context, dir, profiles string) (*dtserver, error) {
+func startOurs(ctx context.Context, dir, built, profiles string) (*dtserver, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	s := &dtserver{binary: filepath.Join(dir, "dtserver"), data: filepath.Join(dir, "data"), profiles: profiles}
-	root, err := repository()
-	if err != nil {
-		return nil, err
-	}
-	args := []string{"build", "-o", s.binary}
-	if profiles != "" {
-		if err := os.MkdirAll(profiles, 0o755); err != nil {
+	s := &dtserver{binary: built, data: filepath.Join(dir, "data"), profiles: profiles}
+	var err error
+	if built == "" {
+		s.binary = filepath.Join(dir, "dtserver")
+		if err = s.build(ctx, dir); err != nil {
 			return nil, err
 		}
-		source, overlay := filepath.Join(dir, "profiler.go"), filepath.Join(dir, "overlay.json")
-		text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "cmd", "dtserver", "profiler.go"): source}})
-		if err := errors.Join(err, os.WriteFile(source, []byte(profiler), 0o644), os.WriteFile(overlay, text, 0o644)); err != nil {
-			return nil, err
-		}
+	} else if profiles != "" {
 		if s.pprof, err = freePort(); err != nil {
 			return nil, err
 		}
-		args = append(args, "-overlay", overlay)
-	}
-	build := exec.CommandContext(ctx, "go", append(args, "./cmd/dtserver")...)
-	build.Dir = root
-	if text, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the server: %w\n%s", err, text)
 	}
 	if s.port, err = freePort(); err != nil {
 		return nil, err
@@ -98,6 +83,35 @@ func startOurs(ctx context.Context, dir, profiles string) (*dtserver, error) {
 		return nil, err
 	}
 	return s, s.start(ctx)
+}
+
+// build makes the server's binary, with the profiler if profiles are wanted.
+func (s *dtserver) build(ctx context.Context, dir string) error {
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	args := []string{"build", "-o", s.binary}
+	if s.profiles != "" {
+		if err := os.MkdirAll(s.profiles, 0o755); err != nil {
+			return err
+		}
+		source, overlay := filepath.Join(dir, "profiler.go"), filepath.Join(dir, "overlay.json")
+		text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "cmd", "dtserver", "profiler.go"): source}})
+		if err := errors.Join(err, os.WriteFile(source, []byte(profiler), 0o644), os.WriteFile(overlay, text, 0o644)); err != nil {
+			return err
+		}
+		if s.pprof, err = freePort(); err != nil {
+			return err
+		}
+		args = append(args, "-overlay", overlay)
+	}
+	build := exec.CommandContext(ctx, "go", append(args, "./cmd/dtserver")...)
+	build.Dir = root
+	if text, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the server: %w\n%s", err, text)
+	}
+	return nil
 }
 
 // start runs the server and waits until it answers a query.
@@ -111,6 +125,7 @@ func (s *dtserver) start(ctx context.Context) error {
 		"--data", s.data, "--checkpoint-interval", "1h", "--log-level", "info")
 	s.cmd.Env = append(os.Environ(), "BENCH_PPROF="+strconv.Itoa(s.pprof))
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}

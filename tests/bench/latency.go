@@ -33,6 +33,10 @@ func latency(ctx context.Context, b *bench) error {
 	if _, err := c.Exec(ctx, "CREATE TABLE arrivals (id bigint PRIMARY KEY, v varchar(100))"); err != nil {
 		return err
 	}
+	// pgx waits for the first row before it says that a query has begun.
+	if _, err := c.Exec(ctx, "INSERT INTO arrivals VALUES (-1, 'the first')"); err != nil {
+		return err
+	}
 	rounds := int(2 * b.seconds / latencyPause)
 	n := latencyWriters * rounds * latencyRows
 	acked := make([]time.Time, n)
@@ -139,13 +143,15 @@ func followSQL(ctx context.Context, url string, at []time.Time, ready chan<- str
 	if err != nil {
 		return err
 	}
-	for seen := 0; seen < len(at) && rows.Next(); seen++ {
+	for seen := -1; seen < len(at) && rows.Next(); seen++ {
 		var kind, v string
 		var id int64
 		if err := rows.Scan(&kind, &id, &v); err != nil {
 			return err
 		}
-		at[id] = time.Now()
+		if id >= 0 {
+			at[id] = time.Now()
+		}
 	}
 	return rows.Err()
 }
@@ -158,7 +164,7 @@ func followKafka(ctx context.Context, port int, at []time.Time, ready chan<- str
 		return err
 	}
 	defer client.Close()
-	for seen := 0; seen < len(at); {
+	for seen := -1; seen < len(at); {
 		fetches := client.PollFetches(ctx)
 		if err := fetches.Err0(); err != nil {
 			return err
@@ -171,8 +177,9 @@ func followKafka(ctx context.Context, port int, at []time.Time, ready chan<- str
 				bad = err
 				return
 			}
-			at[key.ID] = now
-			seen++
+			if seen++; key.ID >= 0 {
+				at[key.ID] = now
+			}
 		})
 		if bad != nil {
 			return bad

@@ -21,6 +21,7 @@ type options struct {
 	flights string
 	dir     string
 	profile string
+	server  string
 }
 
 // bench is what the works share.
@@ -76,6 +77,7 @@ func run() error {
 	flag.StringVar(&o.flights, "flights", "", "CSV of scripts/flights.sh (default: a file in the user's cache folder, made when it is missing)")
 	flag.StringVar(&o.dir, "dir", "", "folder for the servers' data (default: the system's temporary folder)")
 	flag.StringVar(&o.profile, "profile", "", "folder for CPU profiles of our server, one for each work")
+	flag.StringVar(&o.server, "server", "", "a built dtserver to take instead of building one (with -profile it must have the profiler of dtserver.go)")
 	flag.Parse()
 	if o.rows == 0 {
 		o.rows = pick(o.full, 1_000_000, 300_000)
@@ -102,7 +104,7 @@ func execute(ctx context.Context, o options) (err error) {
 	if b.flights, err = flightsFile(ctx, o.flights); err != nil {
 		return err
 	}
-	if b.ours, err = startOurs(ctx, filepath.Join(dir, "ours"), o.profile); err != nil {
+	if b.ours, err = startOurs(ctx, filepath.Join(dir, "ours"), o.server, o.profile); err != nil {
 		return err
 	}
 	defer b.ours.kill()

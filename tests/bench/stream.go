@@ -31,6 +31,10 @@ func stream(ctx context.Context, b *bench) error {
 	if _, err := c.Exec(ctx, "CREATE TABLE changes "+columns+" WITH ('log.retention' = '1 d')"); err != nil {
 		return err
 	}
+	// pgx waits for the first row before it says that a query has begun.
+	if _, err := c.Exec(ctx, "INSERT INTO changes (id) VALUES (0)"); err != nil {
+		return err
+	}
 	in, err := streaming(ctx, b.ours.url(), "SELECT * FROM changes")
 	if err != nil {
 		return err
@@ -50,7 +54,7 @@ func stream(ctx context.Context, b *bench) error {
 	var ours measure
 	var began time.Time
 	var cpu time.Duration
-	for n := 0; n < rows; n++ {
+	for n := 0; n <= rows; n++ { // with the first
 		if n == buffered {
 			began, cpu = time.Now(), cpuOf(b.ours.pid())
 		}
@@ -116,7 +120,7 @@ func consume(ctx context.Context, port int, folder string, rows int) (measure, e
 	}
 	defer client.Close()
 	began, cpu := time.Now(), cpuOf(os.Getpid())
-	for n := 0; n < rows; {
+	for n := 0; n <= rows; {
 		fetches := client.PollFetches(ctx)
 		if err := fetches.Err0(); err != nil {
 			return measure{}, err
