@@ -213,6 +213,7 @@ func (c *conn) handle(msg pgproto3.FrontendMessage) error {
 			}
 			c.fail(err)
 			c.skip = true
+			c.out.flush() // a client that waits for rows sends no Sync before it knows
 		}
 		return c.out.err
 	default:

@@ -17,6 +17,10 @@ func (w *Writer) CopyOut(o CopyOptions, columns []Column) (*CopyWriter, error) {
 	}
 	w.copyResponse('H', format, len(columns))
 	c := &CopyWriter{out: w, enc: newCopyEncoder(o, columns)}
+	if o.Format == CopyBinary {
+		c.signature = true // clients expect it in one message with what follows, as Postgres sends it
+		return c, w.err
+	}
 	start := w.beginData()
 	w.buf = c.enc.header(w.buf)
 	w.endData(start)
@@ -40,8 +44,18 @@ func (w *Writer) endData(start int) {
 
 // CopyWriter sends rows in a format of COPY, one CopyData message each.
 type CopyWriter struct {
-	out *Writer
-	enc copyEncoder
+	out       *Writer
+	enc       copyEncoder
+	signature bool // is still to be sent
+}
+
+// data begins a message of rows.
+func (c *CopyWriter) data() (start int) {
+	start = c.out.beginData()
+	if c.signature {
+		c.out.buf = c.enc.header(c.out.buf)
+	}
+	return start
 }
 
 // Row sends one row. On an error that is not of sending, nothing was sent.
@@ -51,13 +65,13 @@ func (c *CopyWriter) Row(row []table.Value) error {
 		return w.err
 	}
 	w.room()
-	start := w.beginData()
+	start := c.data()
 	buf, err := c.enc.row(w.buf, row, w.loc)
 	if err != nil {
 		w.buf = w.buf[:start]
 		return err
 	}
-	w.buf = buf
+	w.buf, c.signature = buf, false
 	w.endData(start)
 	return w.err
 }
@@ -65,7 +79,7 @@ func (c *CopyWriter) Row(row []table.Value) error {
 // Close sends the end of the data.
 func (c *CopyWriter) Close() error {
 	w := c.out
-	start := w.beginData()
+	start := c.data()
 	w.buf = c.enc.trailer(w.buf)
 	w.endData(start)
 	w.empty('c')

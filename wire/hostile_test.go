@@ -150,6 +150,20 @@ func TestVanishedClientEndsTheCall(t *testing.T) {
 	})
 }
 
+// TestErrorNeedsNoSync: a client that reads rows with Execute and Flush waits
+// for the next one, and sends no Sync before it is told of an error.
+func TestErrorNeedsNoSync(t *testing.T) {
+	addr, _, _ := start(t, wire.Options{})
+	c := dial(t, addr)
+	c.login(t, "user", "u")
+	c.send(t, "Execute nope 1", "Flush")
+	if msg, err := c.front.Receive(); err != nil {
+		t.Error(err)
+	} else if _, ok := msg.(*pgproto3.ErrorResponse); !ok {
+		t.Errorf("got %T", msg)
+	}
+}
+
 // readAsync reads what comes within a second.
 func readAsync(c *raw) <-chan string {
 	out := make(chan string, 1)
