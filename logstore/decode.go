@@ -250,6 +250,8 @@ func (d *rowDecoder) value(dst *table.Value, column int, t *table.Type, v *fastj
 			*dst = table.FloatOf(math.Inf(1))
 		case "-Infinity":
 			*dst = table.FloatOf(math.Inf(-1))
+		case "-0.0":
+			*dst = table.FloatOf(math.Copysign(0, -1))
 		default:
 			return errForm
 		}

@@ -81,7 +81,7 @@ func appendJSONFloat(b []byte, f float64, bits int) []byte {
 	case math.IsInf(f, -1):
 		return append(b, `"-Infinity"`...)
 	case f == 0 && math.Signbit(f):
-		return append(b, "-0.0"...) // as -0 it would be an integer, which has no sign
+		return append(b, `"-0.0"`...) // a number loses its sign where it is read as a decimal, as Flink does
 	}
 	if a := math.Abs(f); a != 0 && (a >= 1e21 || a < 1e-6) {
 		return strconv.AppendFloat(b, f, 'e', -1, bits)
