@@ -8,7 +8,7 @@ import java.util.regex.*;
 
 /**
  * Runs a file of SQL statements, each ended by ';' at a line's end, in one local Flink; prints each result row as its kind and columns, tab-separated.
- * With -Dmark=true a line "== N" comes before the rows of query N, counted from 1, and tabs, line ends and backslashes in values are escaped.
+ * With -Dmark=true a line "== N" comes before the rows of query N, counted from 1, and tabs, line ends and backslashes in values are escaped and NULL is \\N.
  */
 public class FlinkSql {
   private static final Pattern SET = Pattern.compile("(?i)SET\\s+'([^']+)'\\s*=\\s*'([^']*)'");
@@ -79,6 +79,7 @@ public class FlinkSql {
       return out.toString();
     }
     if (value instanceof java.math.BigDecimal) return ((java.math.BigDecimal) value).toPlainString();
+    if (MARK && value == null) return "\\N";
     String out = String.valueOf(value);
     return MARK ? out.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r") : out;
   }

@@ -3,7 +3,7 @@
 #   flink-sql.sh [-s] [-m] [-n ROWS] FILE.sql
 # Runs the statements of FILE.sql (each ends with ';' at a line's end; "--" lines are comments; SET 'key' = 'value' works) and prints each
 # result row as "kind<TAB>column<TAB>…", kind being +I, -U, +U or -D. -s: streaming mode (default batch). -n: at most so many rows of each
-# query, then go on (ends an endless one). -m: a line "== N" before the rows of query N; tabs, line ends and backslashes in values as \t, \n, \r, \\. Exit status 0 only if every statement worked.
+# query, then go on (ends an endless one). -m: a line "== N" before the rows of query N; tabs, line ends and backslashes in values as \t, \n, \r, \\, NULL as \N. Exit status 0 only if every statement worked.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 opts=()
 while getopts smn: o; do

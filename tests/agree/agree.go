@@ -82,7 +82,10 @@ func moment(text string) string {
 	return day + " " + clock(time)
 }
 
-// Row is the canonical form of a row; nil cells are NULL.
+var escape = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`)
+
+// Row is the canonical form of a row: its cells, escaped as Postgres's COPY
+// does, between tabs. nil cells are NULL.
 func Row(types []table.Type, cells []*string) (string, error) {
 	if len(cells) != len(types) {
 		return "", fmt.Errorf("row of %d columns, not %d: %s", len(cells), len(types), show(cells))
@@ -92,7 +95,7 @@ func Row(types []table.Type, cells []*string) (string, error) {
 		if c == nil {
 			out[i] = Null
 		} else {
-			out[i] = Cell(types[i], *c)
+			out[i] = escape.Replace(Cell(types[i], *c))
 		}
 	}
 	return strings.Join(out, "\t"), nil
@@ -138,12 +141,12 @@ func show(cells []*string) string {
 func Diff(got, want []string) string {
 	g, w := slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
 	var b strings.Builder
-	const most = 10
+	const most = 6
 	n := 0
 	line := func(sign, row string) {
 		if n++; n <= most {
-			if len(row) > 400 {
-				row = row[:400] + "…"
+			if len(row) > 300 {
+				row = row[:300] + "…"
 			}
 			fmt.Fprintf(&b, "\n  %s %s", sign, row)
 		}

@@ -5,6 +5,7 @@ package dtest
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -17,8 +18,13 @@ import (
 	"time"
 )
 
+var built = flag.String("server", "", "a built dtserver to test; empty builds one")
+
 // binary is built once for each test process.
 var binary = sync.OnceValues(func() (string, error) {
+	if *built != "" {
+		return filepath.Abs(*built)
+	}
 	dir, err := os.MkdirTemp("", "dtserver-")
 	if err != nil {
 		return "", err
