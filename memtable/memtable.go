@@ -3,6 +3,7 @@ package memtable
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,7 +46,9 @@ type Table struct {
 	span   table.Span // what was applied; To is the offset we expect next
 	bytes  int64      // keys, rows and their cells, without tree overhead
 	frozen bool       // INVARIANT: once true, true for ever
-	tree   *btree.BTreeG[entry]
+	lists  []sorted             // keyed tables: what came in ascending order, at most maxSorted
+	tree   *btree.BTreeG[entry] // keyed tables: the rest
+	count  int
 	rows   []entry // append tables: in offset order
 }
 
@@ -71,9 +74,10 @@ func (t *Table) Apply(c table.Change) {
 	t.check("apply", c.Offset)
 	if t.tree == nil {
 		t.rows = append(t.rows, e)
-	} else {
+	} else if !t.addSorted(&e) {
 		t.tree.ReplaceOrInsert(e)
 	}
+	t.count++
 	t.bytes += size
 	t.span.To = c.Offset + 1
 }
@@ -124,10 +128,7 @@ func (t *Table) Bytes() int64 {
 func (t *Table) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.tree != nil {
-		return t.tree.Len()
-	}
-	return len(t.rows)
+	return t.count
 }
 
 // Freeze ends the table: no change is applied any more.
@@ -144,17 +145,27 @@ func (t *Table) Frozen() bool {
 	return t.frozen
 }
 
-// view is a fixed state to read without a lock: the tree is copied on write.
-func (t *Table) view() (*btree.BTreeG[entry], []entry) {
+// view is a fixed state to read without a lock.
+type view struct {
+	lists []sorted
+	tree  *btree.BTreeG[entry] // nil: an append table's
+	rows  []entry
+}
+
+// view takes the state: lists are only appended to, the tree is copied on
+// write.
+func (t *Table) view() view {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.tree == nil {
-		return nil, t.rows[:len(t.rows):len(t.rows)]
+	switch {
+	case t.tree == nil:
+		return view{rows: t.rows[:len(t.rows):len(t.rows)]}
+	case t.frozen:
+		return view{lists: t.lists, tree: t.tree}
+	case t.tree.Len() == 0: // a clone would make the writer copy nodes
+		return view{lists: slices.Clone(t.lists), tree: btree.NewG(degree, less)}
 	}
-	if t.frozen {
-		return t.tree, nil
-	}
-	return t.tree.Clone(), nil
+	return view{lists: slices.Clone(t.lists), tree: t.tree.Clone()}
 }
 
 // Get is the newest change of a key below an offset; false if there is none.
@@ -164,12 +175,7 @@ func (t *Table) Get(key table.Key, below table.Offset) (table.Change, bool) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var found entry
-	ok := false
-	t.tree.DescendLessOrEqual(entry{key: key, offset: below - 1}, func(e entry) bool {
-		found, ok = e, e.key == key
-		return false
-	})
+	found, ok := t.newest(key, below)
 	if !ok {
 		return table.Change{}, false
 	}
@@ -179,10 +185,10 @@ func (t *Table) Get(key table.Key, below table.Offset) (table.Change, bool) {
 // Scan yields, in key order, the newest change of each key among those below
 // an offset; of an append table all rows, in offset order.
 func (t *Table) Scan(below table.Offset) iter.Seq2[table.Key, table.Change] {
-	tree, rows := t.view()
+	v := t.view()
 	return func(yield func(table.Key, table.Change) bool) {
-		if tree == nil {
-			for _, e := range rows {
+		if v.tree == nil {
+			for _, e := range v.rows {
 				if e.offset >= below || !yield("", e.change()) {
 					return
 				}
@@ -191,7 +197,7 @@ func (t *Table) Scan(below table.Offset) iter.Seq2[table.Key, table.Change] {
 		}
 		var last entry
 		have, stopped := false, false
-		tree.Ascend(func(e entry) bool {
+		v.ascend(func(e *entry) bool {
 			if e.offset >= below {
 				return true
 			}
@@ -199,7 +205,7 @@ func (t *Table) Scan(below table.Offset) iter.Seq2[table.Key, table.Change] {
 				stopped = true
 				return false
 			}
-			last, have = e, true
+			last, have = *e, true
 			return true
 		})
 		if have && !stopped {
@@ -222,15 +228,24 @@ func (t *Table) Runs(base table.Sequence) iter.Seq2[table.Partition, merge.Itera
 		}
 		var part table.Partition
 		var run []table.KeyValue
-		for _, c := range t.Scan(t.span.To) {
+		room := t.count
+		partitioned := len(t.schema.PartitionIndexes()) > 0
+		if partitioned {
+			room = 0
+		}
+		for k, c := range t.Scan(t.span.To) {
 			row := c.Row()
-			if p := t.schema.Partition(row); p != part || run == nil {
+			p, trimmed := table.EmptyPartition, table.TrimmedKey(k) // without partition columns that is the whole key
+			if partitioned {
+				p, trimmed = t.schema.Partition(row), t.schema.TrimmedKey(row)
+			}
+			if run == nil || p != part {
 				if run != nil && !yield(part, merge.Slice(run)) {
 					return
 				}
-				part, run = p, nil
+				part, run = p, make([]table.KeyValue, 0, room)
 			}
-			run = append(run, table.KeyValue{Key: t.schema.TrimmedKey(row), Seq: base + table.Sequence(c.Offset), Kind: c.Kind, Row: row})
+			run = append(run, table.KeyValue{Key: trimmed, Seq: base + table.Sequence(c.Offset), Kind: c.Kind, Row: row})
 		}
 		if run != nil {
 			yield(part, merge.Slice(run))

@@ -206,9 +206,94 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// TestOrders applies keys in several orders, that begin all lists and the tree,
+// and reads at every horizon.
+func TestOrders(t *testing.T) {
+	s := schema(true)
+	for name, keys := range map[string][]int64{
+		"ascending":  {1, 2, 3, 4, 5, 6, 7, 8},
+		"descending": {8, 7, 6, 5, 4, 3, 2, 1},
+		"again":      {1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3},
+		"one":        {5, 5, 5, 5, 5, 5, 5},
+		"mixed":      {5, 1, 9, 5, 0, 7, 5, 3, 2, 5, 9, 1, 4, 4, 0, 8, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mem := memtable.New(s, 0)
+			for i, k := range keys {
+				mem.Apply(table.Change{Offset: table.Offset(i), After: row("a", k, int64(i))})
+			}
+			if mem.Len() != len(keys) {
+				t.Errorf("%d versions instead of %d", mem.Len(), len(keys))
+			}
+			for below := range table.Offset(len(keys) + 1) {
+				want := map[int64]table.Offset{}
+				for i, k := range keys[:below] {
+					want[k] = table.Offset(i)
+				}
+				last := table.Key("")
+				n := 0
+				for k, c := range mem.Scan(below) {
+					if k <= last {
+						t.Fatalf("below %d: keys out of order", below)
+					}
+					if w := want[c.After[1].Int()]; w != c.Offset {
+						t.Fatalf("below %d: key %d of offset %d, not %d", below, c.After[1].Int(), c.Offset, w)
+					}
+					last = k
+					n++
+				}
+				if n != len(want) {
+					t.Fatalf("below %d: %d keys instead of %d", below, n, len(want))
+				}
+				for k := range int64(11) {
+					c, ok := mem.Get(s.Key(row("a", k, 0)), below)
+					if w, there := want[k]; ok != there || ok && c.Offset != w {
+						t.Fatalf("below %d: key %d: %v %v, want %d %v", below, k, c.Offset, ok, w, there)
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkApply takes in a bulk load in key order, and rows in random order.
 func BenchmarkApply(b *testing.B) {
+	const n = 200_000
+	r := rand.New(rand.NewPCG(1, 1))
+	rows := make([]table.Row, n)
+	for i := range rows {
+		rows[i] = row("a", int64(i), int64(i))
+	}
+	for _, order := range []string{"ascending", "random"} {
+		b.Run(order, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				mem := memtable.New(schema(true), 0)
+				for i := range rows {
+					mem.Apply(table.Change{Offset: table.Offset(i), After: rows[i]})
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/row")
+		})
+		r.Shuffle(n, func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	}
+}
+
+// BenchmarkScan reads a memtable that a load in key order has filled.
+func BenchmarkScan(b *testing.B) {
+	const n = 200_000
 	mem := memtable.New(schema(true), 0)
-	for i := range int64(b.N) {
+	for i := range int64(n) {
 		mem.Apply(table.Change{Offset: table.Offset(i), After: row("a", i, i)})
 	}
+	for b.Loop() {
+		rows := 0
+		for range mem.Scan(n) {
+			rows++
+		}
+		if rows != n {
+			b.Fatal(rows)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/row")
 }
