@@ -152,7 +152,7 @@ func (b *bound) describe(ctx context.Context, declared []exec.Type) (params []ex
 		return nil, nil, b.engineError(err)
 	}
 	defer st.Close()
-	return st.Params(), st.Columns(), nil
+	return b.oids(st.Params()), st.Columns(), nil
 }
 
 func (b *bound) of(ref *exec.Ref) *catalog.Table {
@@ -204,7 +204,11 @@ func (b *bound) plan(ctx context.Context, r boundRef, tv *tableView, preds []pla
 	if tv.snapshot == nil {
 		return planner.Make(req, nil)
 	}
-	live, err := b.se.srv.Catalog.History(r.table).Entries(ctx, tv.snapshot, snapshot.Filter{Bounds: f.Manifest, Partition: f.Partition})
+	var wanted snapshot.Filter
+	if len(r.table.Schema.PartitionIndexes()) > 0 { // else all files, which the history has folded already
+		wanted = snapshot.Filter{Bounds: f.Manifest, Partition: f.Partition}
+	}
+	live, err := b.se.srv.Catalog.History(r.table).Entries(ctx, tv.snapshot, wanted)
 	if err != nil {
 		return planner.Plan{}, err
 	}

@@ -30,8 +30,9 @@ type mark = table.Offset
 type buffered struct {
 	t     *catalog.Table
 	ops   []op
-	mem   map[table.Bucket]*memtable.Table // the same changes, by key
-	read  map[table.Key]readRow            // keys that an UPDATE or DELETE read from the table
+	mem   map[table.Bucket]*memtable.Table // the first keyed of them, by key: see byKey
+	keyed int
+	read  map[table.Key]readRow // keys that an UPDATE or DELETE read from the table
 	bytes int64
 	spool *spool // not nil: rows go there, beyond the memory limit
 }
@@ -77,7 +78,7 @@ func (b *buffer) mark() mark { return b.next }
 func (b *buffer) of(t *catalog.Table) *buffered {
 	bt := b.tables[t.Topic.ID]
 	if bt == nil {
-		bt = &buffered{t: t, mem: map[table.Bucket]*memtable.Table{}, read: map[table.Key]readRow{}}
+		bt = &buffered{t: t, read: map[table.Key]readRow{}}
 		b.tables[t.Topic.ID] = bt
 		b.order = append(b.order, bt)
 	}
@@ -94,7 +95,7 @@ func (b *buffer) overlay(t *catalog.Table) (map[table.Bucket]*memtable.Table, er
 		return nil, table.Errorf("0A000", "this transaction holds too many rows of table %s.%s in memory to read the table", t.Database, t.Name).
 			WithHint("COMMIT first; then the table can be read.")
 	}
-	return bt.mem, nil
+	return bt.byKey(), nil
 }
 
 // opBytes is about what an op holds beside its row's text.
@@ -121,18 +122,33 @@ func (b *buffer) add(t *catalog.Table, c table.Change) error {
 }
 
 func (bt *buffered) put(o op) {
-	bt.ops = append(bt.ops, o)
-	m := bt.mem[o.bucket]
-	if m == nil {
-		m = memtable.New(bt.t.Schema, 0)
-		bt.mem[o.bucket] = m
+	if len(bt.ops) == cap(bt.ops) {
+		bt.ops = slices.Grow(bt.ops, max(1, len(bt.ops))) // append alone would copy a large load five times
 	}
-	m.Apply(o.change)
+	bt.ops = append(bt.ops, o)
 	row := o.change.Row()
 	bt.bytes += opBytes + int64(len(row))*cellBytes
 	for _, v := range row {
 		bt.bytes += int64(v.Bytes())
 	}
+}
+
+// byKey is the changes by key. It is made when somebody asks: a statement that
+// only inserts mostly needs none.
+func (bt *buffered) byKey() map[table.Bucket]*memtable.Table {
+	if bt.mem == nil {
+		bt.mem = map[table.Bucket]*memtable.Table{}
+	}
+	for _, o := range bt.ops[bt.keyed:] {
+		m := bt.mem[o.bucket]
+		if m == nil {
+			m = memtable.New(bt.t.Schema, 0)
+			bt.mem[o.bucket] = m
+		}
+		m.Apply(o.change)
+	}
+	bt.keyed = len(bt.ops)
+	return bt.mem
 }
 
 // overflow moves a table's rows to the disk, if all of them are plain inserts
@@ -157,7 +173,7 @@ func (b *buffer) overflow(bt *buffered) error {
 			return err
 		}
 	}
-	bt.ops, bt.mem = nil, map[table.Bucket]*memtable.Table{}
+	bt.ops, bt.mem, bt.keyed = nil, nil, 0
 	return nil
 }
 
@@ -188,7 +204,7 @@ func (b *buffer) reads(t *catalog.Table, key table.Key, bucket table.Bucket, bef
 	if _, ok := bt.read[key]; ok {
 		return
 	}
-	if m := bt.mem[bucket]; m != nil {
+	if m := bt.byKey()[bucket]; m != nil {
 		if _, ok := m.Get(key, math.MaxInt64); ok {
 			return
 		}
@@ -220,7 +236,7 @@ func (b *buffer) rollback(m mark) error {
 		}
 		ops := bt.ops[:n]
 		bt.bytes = int64(len(bt.read)) * opBytes
-		bt.ops, bt.mem = nil, map[table.Bucket]*memtable.Table{}
+		bt.ops, bt.mem, bt.keyed = nil, nil, 0
 		for _, o := range ops {
 			bt.put(o)
 		}
@@ -233,17 +249,48 @@ func (b *buffer) rollback(m mark) error {
 	return nil // the numbers go on rising: a memtable takes no lower one
 }
 
+// rising says whether the changes are inserts of rising keys (or into an append
+// table), that nothing was read for: they are net as they are.
+func (bt *buffered) rising() bool {
+	if len(bt.read) > 0 {
+		return false
+	}
+	var last table.Key
+	for i, o := range bt.ops {
+		if o.change.Kind != table.Insert {
+			return false
+		}
+		if !bt.t.Schema.Keyed() || len(bt.ops) == 1 {
+			continue
+		}
+		k := bt.t.Schema.Key(o.change.After)
+		if i > 0 && k <= last {
+			return false
+		}
+		last = k
+	}
+	return true
+}
+
 // folded is the table's net changes (seam A7): one for each key, deletions
 // before additions; of an append table all rows.
 func (bt *buffered) folded() []table.Change {
+	if bt.rising() {
+		out := make([]table.Change, len(bt.ops))
+		for i, o := range bt.ops {
+			out[i] = table.Change{Kind: table.Insert, After: o.change.After}
+		}
+		return out
+	}
 	var gone, come []table.Change
-	buckets := make([]table.Bucket, 0, len(bt.mem))
-	for b := range bt.mem {
+	byKey := bt.byKey()
+	buckets := make([]table.Bucket, 0, len(byKey))
+	for b := range byKey {
 		buckets = append(buckets, b)
 	}
 	slices.Sort(buckets)
 	for _, b := range buckets {
-		for k, c := range bt.mem[b].Scan(math.MaxInt64) {
+		for k, c := range byKey[b].Scan(math.MaxInt64) {
 			before := bt.read[k].before
 			switch {
 			case c.Kind != table.Delete && before != nil:
@@ -286,9 +333,13 @@ func (b *buffer) commit(ctx context.Context, t *tx, single bool) error {
 			continue
 		}
 		byBucket := map[table.Bucket][]table.Change{}
-		for _, c := range bt.folded() {
-			bucket := bt.t.Schema.BucketOf(c.Row())
-			byBucket[bucket] = append(byBucket[bucket], c)
+		if all := bt.folded(); bt.t.Schema.LogPartitions() == 1 {
+			byBucket[0] = all
+		} else {
+			for _, c := range all {
+				bucket := bt.t.Schema.BucketOf(c.Row())
+				byBucket[bucket] = append(byBucket[bucket], c)
+			}
 		}
 		for bucket := range table.Bucket(bt.t.Schema.LogPartitions()) {
 			if len(byBucket[bucket]) > 0 {
@@ -322,6 +373,10 @@ func (b *buffer) commit(ctx context.Context, t *tx, single bool) error {
 			continue
 		}
 		var keys []table.Key
+		part.Records = make([]logstore.Record, 0, len(p.changes))
+		if p.bt.t.Schema.Keyed() {
+			keys = make([]table.Key, 0, len(p.changes))
+		}
 		for i, c := range p.changes {
 			part.Records = append(part.Records, codec.Encode(c, a.ID, i == 0, touched))
 			if p.bt.t.Schema.Keyed() {

@@ -39,6 +39,7 @@ func sqlState(err error) string {
 // TestNoUpdateIsLost has 16 sessions add 1 to shared keys, in single statements
 // of both protocols and in transactions that are run again after 40001 (seam A6).
 func TestNoUpdateIsLost(t *testing.T) {
+	t.Parallel()
 	const sessions, rounds, keys = 16, 12, 3
 	h := open(t, options{})
 	c := h.connect()
@@ -100,6 +101,7 @@ func transaction(ctx context.Context, c *pgx.Conn, keys ...int) error {
 // TestConflictOfTransactions: a key that an UPDATE read is checked at COMMIT,
 // whatever else is written meanwhile does no harm.
 func TestConflictOfTransactions(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{bufferBytes: 64 << 10})
 	a, b := h.connect(), h.connect()
 	exec1(t, a, "CREATE TABLE n (id int primary key, n bigint)")

@@ -14,6 +14,7 @@ import (
 // TestCopyBeyondMemory loads more than a transaction keeps in memory: rows go
 // to the disk, in order, and come out whole or not at all.
 func TestCopyBeyondMemory(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{bufferBytes: 32 << 10})
 	c, other := h.connect(), h.connect()
 	exec1(t, c, "CREATE TABLE t (id int primary key, v int, s text) WITH ('bucket' = '3')")
@@ -94,6 +95,7 @@ func TestCopyBeyondMemory(t *testing.T) {
 
 // TestCopyFormats goes through every format both ways.
 func TestCopyFormats(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	c := h.connect()
 	ctx := context.Background()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"dtstore/catalog"
 	"dtstore/exec"
@@ -159,6 +160,7 @@ func (r *engineRows) Close() {
 func (b *bound) columns(cols []exec.ResultColumn) []wire.Column {
 	out := make([]wire.Column, len(cols))
 	for i, c := range cols {
+		c.Type = b.oids([]exec.Type{c.Type})[0]
 		out[i] = wireColumn(c)
 	}
 	at := 0
@@ -179,6 +181,22 @@ func (b *bound) columns(cols []exec.ResultColumn) []wire.Column {
 			}
 		}
 		at++
+	}
+	return out
+}
+
+// oids gives lists of bigint in a query of the catalogue their own type: there
+// they are OIDs, and asyncpg knows no other type of array before it has asked
+// that query.
+func (b *bound) oids(types []exec.Type) []exec.Type {
+	if len(b.refs) > 0 || len(b.tree.Refs) == 0 {
+		return types
+	}
+	out := slices.Clone(types)
+	for i, t := range out {
+		if t.ID == exec.List && t.Elem.ID == exec.Int8 {
+			out[i].Elem = &exec.Type{ID: exec.OID}
+		}
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package session_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -23,10 +22,16 @@ var postgresFlag = flag.String("postgres", "", "run testdata/postgres against th
 // TestPostgresScripts runs scripts whose answers were taken from PostgreSQL 15:
 //
 //	go test ./session -run TestPostgresScripts -postgres postgres://… -rewrite
-func TestPostgresScripts(t *testing.T) { runScripts(t, "testdata/postgres", *postgresFlag) }
+func TestPostgresScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(t, "testdata/postgres", *postgresFlag)
+}
 
 // TestScripts runs scripts about what PostgreSQL does not have.
-func TestScripts(t *testing.T) { runScripts(t, "testdata/ours", "") }
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(t, "testdata/ours", "")
+}
 
 func runScripts(t *testing.T, dir, server string) {
 	files, err := filepath.Glob(dir + "/*")
@@ -35,6 +40,9 @@ func runScripts(t *testing.T, dir, server string) {
 	}
 	for _, f := range files {
 		t.Run(filepath.Base(f), func(t *testing.T) {
+			if server == "" {
+				t.Parallel()
+			}
 			url := server
 			if url == "" {
 				url = fmt.Sprintf("postgres://tester@%s/dtstore", open(t, options{bufferBytes: 64 << 10}).addr)
@@ -55,7 +63,7 @@ func runScripts(t *testing.T, dir, server string) {
 //	pipeline [conn]         a message a line: parse NAME SQL, bind PORTAL STATEMENT [f] values…, describe s|p NAME, execute PORTAL [max], close s|p NAME, flush, sync
 //	copy [conn]             COPY … FROM STDIN in the first line, then its data
 //	cancel [conn]           after start
-//	start [conn], end [conn]   a simple query that goes on in the background
+//	start [conn], end [conn]   a simple query that goes on in the background; until [conn] waits for a text in its answer
 type script struct {
 	t     *testing.T
 	url   string
@@ -139,6 +147,10 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		<-stopped
 	case "end":
 		c.answers(1)
+	case "until": // the answer so far has this text
+		for !strings.Contains(c.out.String(), d.Input) {
+			c.next()
+		}
 	case "pipeline":
 		c.pipeline(d.Input)
 	default:
@@ -173,21 +185,22 @@ func (c *talker) simple(q string) {
 
 // answers reads until so many ReadyForQuery came.
 func (c *talker) answers(n int) {
-	c.hj.Conn.SetReadDeadline(time.Now().Add(60 * time.Second))
 	for n > 0 {
-		m, err := c.hj.Frontend.Receive()
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				c.out.WriteString("connection closed\n")
-				return
-			}
-			c.t.Fatalf("after %q: %v", c.out.String(), err)
-		}
-		if _, ok := m.(*pgproto3.ReadyForQuery); ok {
+		if _, ok := c.next().(*pgproto3.ReadyForQuery); ok {
 			n--
 		}
-		c.show(m)
 	}
+}
+
+// next reads one message.
+func (c *talker) next() pgproto3.BackendMessage {
+	c.hj.Conn.SetReadDeadline(time.Now().Add(60 * time.Second))
+	m, err := c.hj.Frontend.Receive()
+	if err != nil {
+		c.t.Fatalf("after %q: %v", c.out.String(), err)
+	}
+	c.show(m)
+	return m
 }
 
 func (c *talker) show(m pgproto3.BackendMessage) {

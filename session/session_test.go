@@ -39,6 +39,7 @@ func rows(t testing.TB, c *pgx.Conn, q string, args ...any) string {
 }
 
 func TestFirstTable(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	c := h.connect()
 	exec1(t, c, "CREATE TABLE t (id bigint primary key, v int, s text)")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,8 +107,12 @@ func boolean(v string) (string, error) {
 	return "", fmt.Errorf("a boolean is needed")
 }
 
+var notName = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+// utf8Only looks at letters and digits alone, as Postgres does: asyncpg sends
+// 'utf-8' with its quotes.
 func utf8Only(v string) (string, error) {
-	switch strings.ToUpper(strings.NewReplacer("-", "", "_", "", " ", "").Replace(v)) {
+	switch strings.ToUpper(notName.ReplaceAllString(v, "")) {
 	case "UTF8", "UNICODE":
 		return "UTF8", nil
 	case "SQLASCII":

@@ -30,6 +30,8 @@ type spool struct {
 	dir   string
 	t     *catalog.Table
 	files map[table.Bucket]*spoolFile
+
+	head, row []byte // reused by add
 }
 
 type spoolFile struct {
@@ -59,14 +61,17 @@ func (s *spool) add(b table.Bucket, c table.Change) error {
 		f = &spoolFile{f: file, w: bufio.NewWriterSize(file, 1<<20)}
 		s.files[b] = f
 	}
-	row := table.AppendSerialized(nil, s.t.Schema.Types(), c.After)
-	head := binary.LittleEndian.AppendUint64(nil, uint64(c.Offset))
-	head = binary.AppendUvarint(head, uint64(len(row)))
-	if _, err := f.w.Write(append(head, row...)); err != nil {
+	s.row = table.AppendSerialized(s.row[:0], s.t.Schema.Types(), c.After)
+	s.head = binary.LittleEndian.AppendUint64(s.head[:0], uint64(c.Offset))
+	s.head = binary.AppendUvarint(s.head, uint64(len(s.row)))
+	if _, err := f.w.Write(s.head); err != nil {
+		return spoolError(err)
+	}
+	if _, err := f.w.Write(s.row); err != nil {
 		return spoolError(err)
 	}
 	f.rows++
-	f.bytes += int64(len(head) + len(row))
+	f.bytes += int64(len(s.head) + len(s.row))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 // reads them in both formats, from the log, from files and by key, and checks
 // that binary read back as a parameter is the same again.
 func TestEveryTypeBothWays(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		typ    string
 		oid    uint32

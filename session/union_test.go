@@ -12,6 +12,7 @@ import (
 // TestUnionOfFilesAndTail is B03 (deduplicate) and B11: files and the tail of
 // the log together, from memory and from the log itself, as rows and merged.
 func TestUnionOfFilesAndTail(t *testing.T) {
+	t.Parallel()
 	for _, noMemory := range []bool{false, true} {
 		h := open(t, options{noMemory: noMemory, bucket: bucket.Options{Checkpoint: time.Hour}})
 		c := h.connect()
@@ -91,6 +92,7 @@ func TestUnionOfFilesAndTail(t *testing.T) {
 // TestOuterJoinsAreNotPruned: a WHERE over an outer join's result is not one
 // over its tables.
 func TestOuterJoinsAreNotPruned(t *testing.T) {
+	t.Parallel()
 	h := open(t, options{})
 	c := h.connect()
 	exec1(t, c, "CREATE TABLE a (id int primary key, v int) WITH ('bucket' = '2')")
