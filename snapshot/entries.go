@@ -67,6 +67,32 @@ func within(types []table.Type, columns []manifest.Column, row table.Row) bool {
 // Entries returns the live files of s that f wants, in the order in which they were added. They
 // are shared with the cache: not to be modified.
 func (t *Table) Entries(ctx context.Context, s *Snapshot, f Filter) ([]manifest.Entry, error) {
+	if f.Bounds == nil && f.Partition == nil && f.Buckets == nil {
+		return t.live(ctx, s)
+	}
+	return t.pick(ctx, s, f)
+}
+
+// live is all live files of a snapshot. Its lists have names of their own, and so the answer is
+// kept by them: point queries ask for it again and again.
+func (t *Table) live(ctx context.Context, s *Snapshot) ([]manifest.Entry, error) {
+	key := t.key("live", s.BaseList+" "+s.DeltaList)
+	if c, ok := t.cache.get(key); ok {
+		return c.entries, nil
+	}
+	live, err := t.pick(ctx, s, Filter{})
+	if err != nil {
+		return nil, err
+	}
+	live = slices.Clip(live)
+	if n := entriesBytes(live); n <= t.cache.limit/4 { // a large table's manifests must not make room for it
+		t.cache.put(&cached{key: key, bytes: n, entries: live})
+	}
+	return live, nil
+}
+
+// pick reads the manifests, and folds what f wants.
+func (t *Table) pick(ctx context.Context, s *Snapshot, f Filter) ([]manifest.Entry, error) {
 	list, err := t.manifests(ctx, s)
 	if err != nil {
 		return nil, err
