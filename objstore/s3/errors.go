@@ -27,7 +27,7 @@ func status(err error) int {
 // explain says what was done to what and why it failed, with the service's code
 // and message or the network's error and nothing else: the SDK's own texts hold
 // URLs and, when credentials cannot be read, whatever stood in their place.
-func explain(op, key string, err error) error {
+func explain(ctx context.Context, op, key string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -43,7 +43,12 @@ func explain(op, key string, err error) error {
 	case errors.Is(err, context.Canceled):
 		err = context.Canceled
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("no answer in time: %w", context.DeadlineExceeded)
+		// Only the caller's own deadline is its own: the network's is a failure.
+		if ctx.Err() != nil {
+			err = fmt.Errorf("no answer in time: %w", context.DeadlineExceeded)
+		} else {
+			err = errors.New("no answer in time")
+		}
 	case isAPI && code != 0:
 		err = fmt.Errorf("s3 answers %d %s: %s", code, api.ErrorCode(), clip(api.ErrorMessage()))
 	case code != 0:

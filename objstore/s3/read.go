@@ -65,7 +65,7 @@ func (s *store) fetch(ctx context.Context, key string, byteRange *string, most i
 			if status(err) == http.StatusRequestedRangeNotSatisfiable {
 				return nil, err
 			}
-			return nil, explain("get", key, err)
+			return nil, explain(ctx, "get", key, err)
 		}
 		if byteRange != nil && out.ContentRange == nil {
 			out.Body.Close()
@@ -77,7 +77,7 @@ func (s *store) fetch(ctx context.Context, key string, byteRange *string, most i
 			return body, nil
 		}
 		if try == 2 || ctx.Err() != nil {
-			return nil, explain("get", key, err)
+			return nil, explain(ctx, "get", key, err)
 		}
 		if err := s.pause(ctx, try); err != nil {
 			return nil, fmt.Errorf("get %s: %w", key, err)
@@ -107,7 +107,7 @@ func (s *store) Stat(ctx context.Context, key string) (objstore.Object, error) {
 	}
 	out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: s.key(key)})
 	if err != nil {
-		return objstore.Object{}, explain("stat", key, err)
+		return objstore.Object{}, explain(ctx, "stat", key, err)
 	}
 	return objstore.Object{Key: key, Size: aws.ToInt64(out.ContentLength), Modified: aws.ToTime(out.LastModified)}, nil
 }
@@ -123,7 +123,7 @@ func (s *store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(objstore.Object{}, explain("list", prefix, listed(err)))
+				yield(objstore.Object{}, explain(ctx, "list", prefix, listed(err)))
 				return
 			}
 			for _, o := range page.Contents {
@@ -152,7 +152,7 @@ func (s *store) Folders(ctx context.Context, prefix string) iter.Seq2[string, er
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield("", explain("list folders of", prefix, listed(err)))
+				yield("", explain(ctx, "list folders of", prefix, listed(err)))
 				return
 			}
 			for _, name := range pageFolders(page, s.prefix+prefix) {

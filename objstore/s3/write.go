@@ -26,15 +26,15 @@ func (s *store) Put(ctx context.Context, key string, body []byte) error {
 		return err
 	}
 	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &s.bucket, Key: s.key(key), Body: bytes.NewReader(body)})
-	return explainPut(key, err)
+	return explainPut(ctx, key, err)
 }
 
 // explainPut keeps a 404 (no such bucket) from reading as "does not exist".
-func explainPut(key string, err error) error {
+func explainPut(ctx context.Context, key string, err error) error {
 	if status(err) == http.StatusNotFound {
 		return fmt.Errorf("put %s: s3 answers 404: no such bucket", key)
 	}
-	return explain("put", key, err)
+	return explain(ctx, "put", key, err)
 }
 
 const putID = "dtstore-put" // metadata of an object: which call wrote it
@@ -67,14 +67,14 @@ func (s *store) PutIfAbsent(ctx context.Context, key string, body []byte) error 
 		case code == http.StatusConflict, code == http.StatusTooManyRequests:
 			// Refused: this try wrote nothing.
 		case code == http.StatusNotImplemented:
-			return explainPut(key, err) // the service does not know the condition
+			return explainPut(ctx, key, err) // the service does not know the condition
 		case code >= 500 || code == 0 || code == http.StatusRequestTimeout:
 			unknown = true
 		default:
-			return explainPut(key, err) // refused for good: access denied, no bucket
+			return explainPut(ctx, key, err) // refused for good: access denied, no bucket
 		}
 		if ctx.Err() != nil || try == maxTries-1 {
-			return explainPut(key, err)
+			return explainPut(ctx, key, err)
 		}
 		if pauseErr := s.pause(ctx, try); pauseErr != nil {
 			return fmt.Errorf("put %s: %w", key, pauseErr)
@@ -122,7 +122,7 @@ func (s *store) PutFile(ctx context.Context, key, localPath string) error {
 	}
 	if info.Size() <= 2*partBytes {
 		_, err = s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &s.bucket, Key: s.key(key), Body: f, ContentLength: aws.Int64(info.Size())})
-		err = explainPut(key, err)
+		err = explainPut(ctx, key, err)
 	} else {
 		err = s.putParts(ctx, key, f, info.Size())
 	}
@@ -135,7 +135,7 @@ func (s *store) PutFile(ctx context.Context, key, localPath string) error {
 func (s *store) putParts(ctx context.Context, key string, f io.ReaderAt, size int64) error {
 	up, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &s.bucket, Key: s.key(key)})
 	if err != nil {
-		return explainPut(key, err)
+		return explainPut(ctx, key, err)
 	}
 	part := max(partBytes, (size+maxParts-1)/maxParts)
 	parts := make([]types.CompletedPart, (size+part-1)/part)
@@ -157,7 +157,7 @@ func (s *store) putParts(ctx context.Context, key string, f io.ReaderAt, size in
 	}
 	if err := g.Wait(); err != nil {
 		s.abort(ctx, key, up.UploadId)
-		return explainPut(key, err)
+		return explainPut(ctx, key, err)
 	}
 	_, err = s.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 		Bucket: &s.bucket, Key: s.key(key), UploadId: up.UploadId, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
@@ -174,7 +174,7 @@ func (s *store) putParts(ctx context.Context, key string, f io.ReaderAt, size in
 		return fmt.Errorf("put %s: the upload was lost before it was complete", key)
 	}
 	s.abort(ctx, key, up.UploadId)
-	return explainPut(key, err)
+	return explainPut(ctx, key, err)
 }
 
 // abort gives an upload's parts free, also when ctx has ended. What it misses
@@ -203,7 +203,7 @@ func (s *store) Delete(ctx context.Context, key string) error {
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return explain("delete", key, listed(err))
+			return explain(ctx, "delete", key, listed(err))
 		}
 		for _, o := range page.Contents {
 			marker, ok := strings.CutPrefix(aws.ToString(o.Key), s.prefix)
@@ -220,7 +220,7 @@ func (s *store) Delete(ctx context.Context, key string) error {
 
 func (s *store) remove(ctx context.Context, key string) error {
 	_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: s.key(key)})
-	if err = explain("delete", key, err); errors.Is(err, objstore.ErrNotExist) {
+	if err = explain(ctx, "delete", key, err); errors.Is(err, objstore.ErrNotExist) {
 		return nil
 	}
 	return err
@@ -232,7 +232,7 @@ func (s *store) MakeFolder(ctx context.Context, key string) error {
 		return err
 	}
 	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &s.bucket, Key: s.key(key), Body: bytes.NewReader(nil)})
-	return explainPut(key, err)
+	return explainPut(ctx, key, err)
 }
 
 // SweepLitter implements objstore.Sweeper: uploads in parts that nobody ended.
@@ -242,7 +242,7 @@ func (s *store) SweepLitter(ctx context.Context, olderThan time.Time) ([]string,
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return swept, explain("list uploads below", s.prefix, listed(err))
+			return swept, explain(ctx, "list uploads below", s.prefix, listed(err))
 		}
 		for _, u := range page.Uploads {
 			key, ok := strings.CutPrefix(aws.ToString(u.Key), s.prefix)
@@ -251,7 +251,7 @@ func (s *store) SweepLitter(ctx context.Context, olderThan time.Time) ([]string,
 			}
 			_, err := s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: u.Key, UploadId: u.UploadId})
 			if err != nil && status(err) != http.StatusNotFound {
-				return swept, explain("abort the upload of", key, err)
+				return swept, explain(ctx, "abort the upload of", key, err)
 			}
 			swept = append(swept, key)
 		}
