@@ -241,6 +241,7 @@ func (s *server) openTables(ctx context.Context) (err error) {
 		return err
 	}
 	s.opened("tables", func() error { s.owner.Close(); return nil })
+	s.sweepLitter()
 	s.tables = &adoption{catalog: s.catalog, owner: s.owner, log: s.log, released: map[logstore.TopicID]bool{}}
 	return nil
 }
