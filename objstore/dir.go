@@ -62,7 +62,7 @@ func (d *Dir) Get(ctx context.Context, key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := os.ReadFile(path)
+	body, err := readFile(path)
 	if err != nil {
 		return nil, explain("get", key, err)
 	}
