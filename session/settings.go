@@ -399,80 +399,6 @@ func (s *settings) setCharacteristics(m sql.TransactionModes) {
 	}
 }
 
-// setDone is one parameter that a statement changed.
-type setDone struct {
-	name          string
-	before, after string
-	wasSet, isSet bool // the session had a value of its own, has one
-	local         bool
-}
-
-// save is the values to compare with once a statement has changed some.
-func (s *settings) save() map[string]string { return maps.Clone(s.values) }
-
-// put gives a parameter a value that was checked before, and tells the client.
-func (s *settings) put(name, value string, isSet bool) {
-	was := s.get(name)
-	if isSet {
-		s.values[name] = value
-	} else {
-		delete(s.values, name)
-	}
-	now := s.get(name)
-	if now == was {
-		return
-	}
-	switch name {
-	case "timezone":
-		if err := s.setTimeZone(now); err != nil {
-			s.se.srv.Logger.Error("time zone cannot be set back", "zone", now, "err", err)
-		}
-		if !isSet {
-			delete(s.values, name)
-		}
-	case "search_path":
-		s.setPath([]string{now})
-	}
-	s.report(name)
-}
-
-// undo takes parameters back to what they were before.
-func (s *settings) undo(sets []setDone) {
-	for _, d := range slices.Backward(sets) {
-		s.put(d.name, d.before, d.wasSet)
-	}
-}
-
-// endLocal ends what SET LOCAL did: each parameter gets the value of the last
-// plain SET, else the one it had before the transaction.
-func (s *settings) endLocal(sets []setDone) {
-	last := map[string]setDone{}
-	for _, d := range sets {
-		old, seen := last[d.name]
-		switch {
-		case !d.local:
-			last[d.name] = setDone{name: d.name, after: d.after, isSet: d.isSet}
-		case !seen:
-			last[d.name] = setDone{name: d.name, after: d.before, isSet: d.wasSet, local: true}
-		default:
-			old.local = true
-			last[d.name] = old
-		}
-	}
-	for _, d := range last {
-		if d.local {
-			s.put(d.name, d.after, d.isSet)
-		}
-	}
-}
-
-// report tells the client of a parameter that it must know.
-func (s *settings) report(name string) {
-	if p := parameters[name]; p.report != "" {
-		s.se.out.ParameterStatus(p.report, s.get(name))
-	}
-}
-
 // setting runs SET, RESET, SHOW and their like.
 func (se *Session) setting(_ context.Context, stmt sql.Statement, w *wire.Writer) (*result, error) {
 	s := se.settings
@@ -580,34 +506,6 @@ func (s *settings) reset(name string) error {
 	return nil
 }
 
-// changed notes what a statement has set, for the end of the transaction, and
-// tells the client what it must know.
-func (se *Session) changed(before map[string]string, local bool) {
-	s := se.settings
-	names := map[string]bool{}
-	for n := range before {
-		names[n] = true
-	}
-	for n := range s.values {
-		names[n] = true
-	}
-	for n := range names {
-		d := setDone{name: n, local: local}
-		d.before, d.wasSet = before[n], has(before, n)
-		d.after, d.isSet = s.values[n], has(s.values, n)
-		if d.before == d.after && d.wasSet == d.isSet {
-			continue
-		}
-		se.tx.sets = append(se.tx.sets, d)
-		s.report(n)
-	}
-}
-
-func has(m map[string]string, name string) bool {
-	_, ok := m[name]
-	return ok
-}
-
 func (se *Session) use(x *sql.Use) (*result, error) {
 	ok, err := se.srv.Catalog.HasDatabase(se.ctx, x.Name.Name)
 	if err != nil {
@@ -620,54 +518,4 @@ func (se *Session) use(x *sql.Use) (*result, error) {
 	se.settings.setPath([]string{x.Name.Name})
 	se.changed(before, false)
 	return done("USE"), nil
-}
-
-func (s *settings) showAll(x *sql.ShowAll) *result {
-	var rows []table.Row
-	names := slices.Collect(maps.Keys(parameters))
-	for n := range s.values {
-		if _, ok := parameters[n]; !ok {
-			names = append(names, n)
-		}
-	}
-	slices.Sort(names)
-	for _, n := range names {
-		if x.HasLike && !likes(n, x.Like) {
-			continue
-		}
-		rows = append(rows, table.Row{table.StringOf(shownName(n)), table.StringOf(s.get(n)), table.StringOf(parameters[n].comment)})
-	}
-	return fixed("SHOW", false, []wire.Column{textColumn("name"), textColumn("setting"), textColumn("description")}, rows)
-}
-
-// likes matches SQL's LIKE, in time proportional to the product of the lengths.
-func likes(s, pattern string) bool {
-	i, j := 0, 0
-	star, from := -1, 0 // the last % and where in s it was met
-	for i < len(s) {
-		c, width := byte(0), 1
-		if j < len(pattern) {
-			c = pattern[j]
-		}
-		literal := false
-		if c == '\\' && j+1 < len(pattern) {
-			c, width, literal = pattern[j+1], 2, true
-		}
-		switch {
-		case j < len(pattern) && c == '%' && !literal:
-			star, from = j, i
-			j++
-		case j < len(pattern) && (c == s[i] || c == '_' && !literal):
-			i, j = i+1, j+width
-		case star >= 0:
-			from++
-			i, j = from, star+1
-		default:
-			return false
-		}
-	}
-	for j < len(pattern) && pattern[j] == '%' {
-		j++
-	}
-	return j == len(pattern)
 }
