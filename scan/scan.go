@@ -88,13 +88,21 @@ func (r *Reader) Open(ctx context.Context, t Target, p planner.Plan, fields []in
 	if finerThanMicros(t.Schema, fields) {
 		return s, r.merged(t, p, tails, s)
 	}
+	keyed, bounded := t.Schema.Keyed(), p.Keys != [2]table.TrimmedKey{}
 	for b, tl := range tails {
-		split := slices.ContainsFunc(p.Splits, func(s planner.Split) bool { return s.Bucket == b })
-		for _, c := range tl.changes(t.Schema.Keyed()) {
-			if t.Schema.Keyed() && !inKeys(trimmedOf(t.Schema, c), p.Keys) {
+		hides := keyed && slices.ContainsFunc(p.Splits, func(s planner.Split) bool { return s.Bucket == b })
+		if !bounded {
+			n := tl.len()
+			s.Tail = slices.Grow(s.Tail, n)
+			if hides {
+				s.Hide = slices.Grow(s.Hide, n)
+			}
+		}
+		for _, c := range tl.changes(keyed) {
+			if keyed && bounded && !inKeys(trimmedOf(t.Schema, c), p.Keys) {
 				continue
 			}
-			if split && t.Schema.Keyed() {
+			if hides {
 				s.Hide = append(s.Hide, c.Row())
 			}
 			if !c.Kind.Retract() {
@@ -111,11 +119,13 @@ func (r *Reader) Open(ctx context.Context, t Target, p planner.Plan, fields []in
 	return s, nil
 }
 
-// finerThanMicros says whether a wanted column is one that the engine would
-// round (seam R4).
+// finerThanMicros says whether a column is one that the engine would round
+// (seam R4), and needed: wanted by the query, or a part of the key, by which
+// the tail hides rows of files.
 func finerThanMicros(s *table.Schema, fields []int) bool {
+	key := s.PrimaryIndexes()
 	for i, f := range s.Fields {
-		if f.Type.IsTimestamp() && f.Type.Precision > 6 && (fields == nil || slices.Contains(fields, i)) {
+		if f.Type.IsTimestamp() && f.Type.Precision > 6 && (fields == nil || slices.Contains(fields, i) || slices.Contains(key, i)) {
 			return true
 		}
 	}

@@ -63,6 +63,15 @@ func (l layer) scan(keyed bool) iter.Seq2[table.Key, table.Change] {
 // oldest first.
 type tail []layer
 
+// len is at most how many changes there are.
+func (t tail) len() int {
+	n := 0
+	for _, l := range t {
+		n += l.mem.Len()
+	}
+	return n
+}
+
 // newest is the newest change of a key in the tail.
 func (t tail) newest(k table.Key) (table.Change, bool) {
 	for _, l := range slices.Backward(t) {

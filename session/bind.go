@@ -338,16 +338,23 @@ func (b *bound) relation(ctx context.Context, o *opened, schema *table.Schema, s
 func hidden(schema *table.Schema, columns []exec.Column, rows []table.Row) *exec.Hidden {
 	h := &exec.Hidden{Key: schema.PrimaryIndexes()}
 	var names []exec.Column
-	for _, i := range h.Key {
+	leading := true // the key is what the rows begin with: they can be read as they are
+	for j, i := range h.Key {
 		names = append(names, columns[i])
+		leading = leading && i == j
 	}
-	keys := make([]table.Row, len(rows))
-	for n, row := range rows {
-		key := make(table.Row, len(h.Key))
+	if leading {
+		h.Keys = memoryRelation(names, rows)
+		return h
+	}
+	n := len(h.Key)
+	keys, cells := make([]table.Row, len(rows)), make(table.Row, len(rows)*n)
+	for r, row := range rows {
+		key := cells[r*n : (r+1)*n : (r+1)*n]
 		for j, i := range h.Key {
 			key[j] = row[i]
 		}
-		keys[n] = key
+		keys[r] = key
 	}
 	h.Keys = memoryRelation(names, keys)
 	return h

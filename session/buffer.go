@@ -324,7 +324,7 @@ func (b *buffer) commit(ctx context.Context, t *tx, single bool) error {
 	}
 	var pieces []piece
 	for _, bt := range b.order {
-		codecs = append(codecs, logstore.NewCodec(bt.t.Schema, bt.t.Topic.ID))
+		codecs = append(codecs, b.srv.codecs.of(bt.t))
 		if bt.spool != nil {
 			for _, bucket := range bt.spool.buckets() {
 				touched = append(touched, logstore.TopicPartition{Topic: bt.t.Topic.ID, Partition: bucket})

@@ -74,6 +74,7 @@ type Server struct {
 	Options
 	ddl     chan struct{} // one place: one CREATE, ALTER or DROP at a time
 	refresh refresher
+	codecs  codecs
 	started time.Time
 }
 
