@@ -207,7 +207,7 @@ func (r *Reader) openMerged(ctx context.Context, t Target, p planner.Plan, split
 		return nil, err
 	}
 	opts := filestore.ReadOptions{From: p.Keys[0], To: p.Keys[1], Reuse: true} // a Part's rows are copied by who reads them
-	for _, run := range slices.Backward(split.Runs) { // oldest first: a tie goes to the younger
+	for _, run := range slices.Backward(split.Runs) {                          // oldest first: a tie goes to the younger
 		if !t.Schema.Keyed() && len(split.Skip) > 0 {
 			run.Files = slices.DeleteFunc(slices.Clone(run.Files), func(e manifest.Entry) bool { return split.Skip[e.File.Name] })
 		}
