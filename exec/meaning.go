@@ -297,7 +297,8 @@ func (w *walker) fixWhole(n, child node, to string, l Literal, ok bool) {
 var integerText = regexp.MustCompile(`^\s*[+-]?[0-9]+\s*$`)
 
 // fixAny makes x = ANY($1) into list_contains($1, x), whose parameter DuckDB
-// can type.
+// can type, and x = ANY(['1', '2']) into x IN ('1', '2'), whose strings become
+// what x is.
 func (w *walker) fixAny(n node) {
 	if str(n, "subquery_type") != "ANY" || str(n, "comparison_type") != "COMPARE_EQUAL" {
 		return
@@ -313,18 +314,35 @@ func (w *walker) fixAny(n node) {
 		return
 	}
 	p, _ := args[0].(node)
-	if l, ok := literalOf(p); !ok || l.Param == 0 {
-		return
-	}
 	child := n["child"]
 	alias := n["alias"]
-	clear(n)
-	for k, v := range call("list_contains", p, child) {
-		n[k] = v
+	if words := stringList(p); words != nil {
+		clear(n)
+		n["class"], n["type"], n["children"] = "OPERATOR", "COMPARE_IN", append([]any{child}, words...)
+	} else if l, ok := literalOf(p); ok && l.Param != 0 {
+		clear(n)
+		for k, v := range call("list_contains", p, child) {
+			n[k] = v
+		}
 	}
 	if alias != nil {
 		n["alias"] = alias
 	}
+}
+
+// stringList gives the items of a list that is written with strings alone.
+func stringList(n node) []any {
+	if str(n, "function_name") != "list_value" {
+		return nil
+	}
+	items := arr(n, "children")
+	for _, it := range items {
+		c, _ := it.(node)
+		if v := sub(c, "value"); str(c, "class") != "CONSTANT" || !flag(v, "is_null") && str(sub(v, "type"), "id") != "VARCHAR" {
+			return nil
+		}
+	}
+	return items
 }
 
 // likeOther gives a bare parameter of an arithmetic operator the type of the
