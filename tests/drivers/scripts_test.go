@@ -73,7 +73,7 @@ func script(t *testing.T, checks int, command ...string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = "testdata"
-	cmd.Env = append(os.Environ(), "DSN=postgresql://tester@127.0.0.1:"+fmt.Sprint(s.Port)+"/dtstore", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "DSN=postgresql://tester@127.0.0.1:"+fmt.Sprint(s.Port)+"/dtstore", "JDBC_URL=jdbc:postgresql://127.0.0.1:"+fmt.Sprint(s.Port)+"/dtstore?user=tester", "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	ok, failed := 0, ""
 	lines := bufio.NewScanner(bytes.NewReader(out))
@@ -100,4 +100,11 @@ func TestNode(t *testing.T) {
 		[]string{"npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", ".", "pg@8.23.1", "pg-cursor@2.22.1", "pg-copy-streams@7.0.0", "postgres@3.4.9"})
 	t.Setenv("NODE_PATH", filepath.Join(dir, "node_modules"))
 	script(t, 8, "node", "--no-deprecation", "node.js")
+}
+
+func TestJDBC(t *testing.T) {
+	dir := cache(t, "drivers-pgjdbc")
+	install(t, "drivers-pgjdbc", "postgresql 42.7.8", []string{"mvn", "-q", "-f", filepath.Join(dtest.Root(t), "peers", "maven", "pgjdbc.xml"),
+		"dependency:copy-dependencies", "-DoutputDirectory=" + dir, "-DincludeScope=runtime"})
+	script(t, 7, "java", "-cp", filepath.Join(dir, "*"), "Jdbc.java")
 }
