@@ -46,7 +46,6 @@ func loadRows(ctx context.Context, b *bench, rows int) error {
 		}
 	}
 	resetPeak(b.ours.pid())
-	var idle int64
 	for _, step := range []struct {
 		text   string
 		file   string
@@ -54,7 +53,6 @@ func loadRows(ctx context.Context, b *bench, rows int) error {
 		aim    float64
 		direct bool
 	}{{"COPY of %s rows into an empty table", all, rows, 1, true}, {"the same %s rows again", all, rows, 3, false}, {"every fifth of %s rows", fifth, (rows + 4) / 5, 3, false}} {
-		idle = statusOf(b.ours.pid(), "VmRSS:")
 		m, err := timed(b.ours.pid(), func() error { return copyFile(ctx, ours, name, step.file, step.n) })
 		if err != nil {
 			return fmt.Errorf("ours: %w", err)
@@ -75,7 +73,6 @@ func loadRows(ctx context.Context, b *bench, rows int) error {
 		b.results.add(result{work: fmt.Sprintf(step.text, count(rows)), ours: m, peer: peer, name: "PostgreSQL", aim: step.aim,
 			notes: fmt.Sprintf("then %.1f s until in files (cpu %.2f s); peak resident %d MB", settled.time.Seconds(), settled.cpu.Seconds(), peakOf(b.ours.pid())>>20)})
 	}
-	_ = idle
 	return sameTables(ctx, ours, theirs, name)
 }
 

@@ -26,12 +26,15 @@ func upsert(ctx context.Context, b *bench) error {
 			return err
 		}
 	}
-	for clients, aim := range map[int]float64{1: 0, 8: 1, 64: 2} {
+	for _, step := range []struct {
+		clients int
+		aim     float64
+	}{{1, 0}, {8, 1}, {64, 2}} {
 		op := func(ctx context.Context, c *pgx.Conn, r *rand.Rand) error {
 			_, err := c.Exec(ctx, upsertText, r.Int64N(100_000), "some text of a usual length", r.Int32())
 			return err
 		}
-		if err := b.compare(ctx, fmt.Sprintf("single-row upserts, %d clients", clients), clients, aim, op, op); err != nil {
+		if err := b.compare(ctx, fmt.Sprintf("single-row upserts, %d clients", step.clients), step.clients, step.aim, op, op); err != nil {
 			return err
 		}
 	}
