@@ -42,10 +42,10 @@ func (e entry) change() table.Change {
 type Table struct {
 	schema *table.Schema
 
-	mu     sync.Mutex // guards all below; held for a moment only, never while iterating
-	span   table.Span // what was applied; To is the offset we expect next
-	bytes  int64      // keys, rows and their cells, without tree overhead
-	frozen bool       // INVARIANT: once true, true for ever
+	mu     sync.Mutex           // guards all below; held for a moment only, never while iterating
+	span   table.Span           // what was applied; To is the offset we expect next
+	bytes  int64                // keys, rows and their cells, without tree overhead
+	frozen bool                 // INVARIANT: once true, true for ever
 	lists  []sorted             // keyed tables: what came in ascending order, at most maxSorted
 	tree   *btree.BTreeG[entry] // keyed tables: the rest
 	count  int

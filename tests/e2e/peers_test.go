@@ -153,4 +153,3 @@ func (h *history) goesOn(s *server) {
 		time.Sleep(200 * time.Millisecond)
 	}
 }
-
