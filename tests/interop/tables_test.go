@@ -361,6 +361,7 @@ func fixtures() []*fixture {
 		{name: "days", columns: append([]column{keyed(col("day", "DATE")), keyed(col("p", "INT")), id}, scalars...), key: []string{"day", "p", "id"}, partitions: []string{"day", "p"}},
 		{name: "keys", columns: []column{keyed(col("s", "STRING")), keyed(col("d", "DECIMAL(18, 4)")), keyed(col("w", "DECIMAL(38, 10)")), keyed(col("day", "DATE")), keyed(col("ts", "TIMESTAMP(3)")), keyed(col("tu", "TIMESTAMP(6)")),
 			keyed(col("ok", "BOOLEAN")), keyed(col("big", "BIGINT")), keyed(col("bts", "BYTES")), keyed(col("dbl", "DOUBLE")), col("n", "INT")}, key: []string{"s", "d", "w", "day", "ts", "tu", "ok", "big", "bts", "dbl"}, buckets: 3},
+		{name: "nanos", columns: []column{keyed(col("tn", "TIMESTAMP(9)")), col("n", "INT")}, key: []string{"tn"}, buckets: 2},
 		{name: "words", columns: []column{keyed(col("s", "STRING")), col("n", "INT")}, key: []string{"s"}, buckets: 3},
 		{name: "appended", columns: append([]column{col("id", "INT")}, scalars...)},
 		{name: "appended_parts", columns: append([]column{col("id", "INT"), col("p", "STRING"), col("day", "DATE")}, scalars...), partitions: []string{"p", "day"}},
