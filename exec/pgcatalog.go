@@ -129,6 +129,9 @@ func (s *shim) table(name, columns string) string {
 	for c := range strings.SplitSeq(columns, ", ") {
 		col, pg, _ := strings.Cut(c, " ")
 		duck, def := catalogType(pg)
+		if col == "attstattarget" {
+			def = "-1" // psql shows another one
+		}
 		s.columns[name] = append(s.columns[name], catalogColumn{col, pg, duck})
 		defs = append(defs, ident(col)+" "+duck+" DEFAULT "+def)
 	}

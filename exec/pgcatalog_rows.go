@@ -145,6 +145,16 @@ func catalogTypeOID(pg string) int {
 	return 25
 }
 
+// collationOf is the collation of a type's columns: text has the default one.
+func collationOf(category string) int {
+	if category == "S" {
+		return defaultCollation
+	}
+	return 0
+}
+
+const defaultCollation = 100
+
 // typeRows fills pg_type, and pg_proc with the functions that it names.
 func typeRows() []string {
 	procs := map[string]int{}
@@ -158,8 +168,8 @@ func typeRows() []string {
 	}
 	var types []string
 	row := func(oid int, name string, length int, byVal bool, category string, preferred bool, elem, array int, in, out, recv, send string, kind, align string) {
-		types = append(types, fmt.Sprintf("(%d, %s, %d, %d, %d, %t, %s, %s, %t, true, ',', %d, %d, %d, %d, %d, %d, '%s', 'p', -1, 0)",
-			oid, literal(name), catalogNsp, ownerOID, length, byVal, literal(kind), literal(category), preferred, elem, array, proc(in), proc(out), proc(recv), proc(send), align))
+		types = append(types, fmt.Sprintf("(%d, %s, %d, %d, %d, %t, %s, %s, %t, true, ',', %d, %d, %d, %d, %d, %d, '%s', 'p', -1, %d)",
+			oid, literal(name), catalogNsp, ownerOID, length, byVal, literal(kind), literal(category), preferred, elem, array, proc(in), proc(out), proc(recv), proc(send), align, collationOf(category)))
 	}
 	for _, t := range pgTypes {
 		kind, elem := "b", 0

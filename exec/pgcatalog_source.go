@@ -185,7 +185,7 @@ func (r *catalogRows) table(t TableInfo, nsp uint32, ids *oids) {
 			storage = "x"
 		}
 		if c.Type.IsString() {
-			collation = 100
+			collation = defaultCollation
 		}
 		r.attributes = append(r.attributes, fmt.Sprintf("(%d, %s, %d, %d, %d, %d, true, %t, '', '', %t, '%s', %d)", oid, literal(c.Name), typ, length, i+1, mod, c.Type.NotNull, c.Default != "", storage, collation))
 		r.describe(oid, wellKnown["pg_class"], i+1, c.Comment)
