@@ -22,10 +22,15 @@ var denied = set("read_csv read_csv_auto read_parquet parquet_scan read_json rea
 	"seq_scan arrow_scan arrow_scan_dumb pandas_scan python_map_function getenv write_log sleep_ms which_secret load_extension " +
 	"from_substrait sql_auto_complete check_peg_parser test_all_types test_vector_types summary checkpoint force_checkpoint import_database " +
 	"copy_database add_parquet_key enable_logging disable_logging pg_read_file pg_read_binary_file pg_ls_dir pg_stat_file lo_import lo_export " +
-	"nextval currval setval storage_info pragma_storage_info")
+	"storage_info pragma_storage_info")
+
+// sequences are functions of what there is not.
+var sequences = set("nextval currval setval lastval")
 
 func (w *walker) checkName(schema, name string, at int) bool {
 	switch {
+	case sequences[name]:
+		w.fail(table.Errorf("0A000", "there are no sequences, so no %s", name).WithHint("Give each row its number, or a random key, when inserting."), at)
 	case denied[name], strings.HasPrefix(name, "read_"), strings.HasPrefix(name, "pragma_"), strings.HasPrefix(name, "duckdb_"), strings.HasPrefix(name, "parquet_"):
 		w.fail(table.Errorf("42501", "permission denied for function %s", name).WithHint("Queries read tables of the server, not files, and not the engine's own state."), at)
 	case strings.HasPrefix(name, "dt_"):

@@ -40,7 +40,7 @@ var (
 	candidate = regexp.MustCompile(`Candidate bindings: (.*)`)
 	meant     = regexp.MustCompile(`Did you mean "([^"]*)"`)
 	nearToken = regexp.MustCompile(`syntax error at (?:or near "((?:[^"]|"")*)"|end of input)`)
-	badText   = regexp.MustCompile(`(?s)Could not convert string '(.*?)' to (\w+)`)
+	badText   = regexp.MustCompile(`(?s)Could not convert string ['"](.*?)['"] to (\w+)`)
 	operator  = regexp.MustCompile(`^([^A-Za-z_(]+)\((.*)\)$`)
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,54 @@ type modification struct {
 	b     *bound
 	set   []int      // fields of the query's further columns
 	fixed []setValue // what is set to a constant
+
+	text   string // of the query
+	pieces []piece
+	origin *sql.Source
+}
+
+// piece is text of the statement in the query: at is where, from is where it
+// was.
+type piece struct{ at, size, from int }
+
+// write appends a fragment to the query.
+func (m *modification) write(q *strings.Builder, f sql.Fragment) {
+	m.pieces = append(m.pieces, piece{q.Len(), len(f.SQL), f.Start})
+	q.WriteString(f.SQL)
+}
+
+// place moves an error's position in the query to the statement, if it is in
+// text that the client wrote.
+func (m *modification) place(err error) error {
+	var e *table.Error
+	if !errors.As(err, &e) || e.Position == 0 {
+		return err
+	}
+	offset := len(m.text)
+	for i, n := range enumerate(m.text) {
+		if n == e.Position {
+			offset = i
+			break
+		}
+	}
+	for _, p := range m.pieces {
+		if p.at <= offset && offset < p.at+p.size {
+			return e.At(m.origin.Position(p.from + offset - p.at))
+		}
+	}
+	return e.At(0)
+}
+
+// enumerate gives the byte offset and the number, from 1, of each character.
+func enumerate(s string) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		n := 0
+		for i := range s {
+			if n++; !yield(i, n) {
+				return
+			}
+		}
+	}
 }
 
 type setValue struct {
@@ -46,13 +95,14 @@ func (se *Session) modify(ctx context.Context, origin *sql.Source, name sql.Name
 	if err != nil {
 		return nil, atOrigin(err, origin, name.Start)
 	}
-	m := &modification{t: t}
+	m := &modification{t: t, origin: origin}
 	if alias == "" {
 		alias = t.Name
 	}
 	var q strings.Builder
 	if with.SQL != "" {
-		q.WriteString(with.SQL + " ")
+		m.write(&q, with)
+		q.WriteString(" ")
 	}
 	q.WriteString("SELECT ")
 	for i, f := range t.Schema.Fields {
@@ -83,19 +133,25 @@ func (se *Session) modify(ctx context.Context, origin *sql.Source, name sql.Name
 			}
 			m.fixed = append(m.fixed, setValue{i, v})
 		default:
-			q.WriteString(", (" + a.Value.SQL + "\n)")
+			q.WriteString(", (")
+			m.write(&q, a.Value)
+			q.WriteString("\n)")
 			m.set = append(m.set, i)
 		}
 	}
 	q.WriteString(" FROM " + quote(t.Database) + "." + quote(t.Name) + " AS " + quote(alias))
 	if from.SQL != "" {
-		q.WriteString(", " + from.SQL + "\n")
+		q.WriteString(", ")
+		m.write(&q, from)
+		q.WriteString("\n")
 	}
 	if where.SQL != "" {
-		q.WriteString(" WHERE " + where.SQL)
+		q.WriteString(" WHERE ")
+		m.write(&q, where)
 	}
-	if m.b, err = se.bind(ctx, q.String(), 0); err != nil {
-		return nil, unplaced(err)
+	m.text = q.String()
+	if m.b, err = se.bind(ctx, m.text, 0); err != nil {
+		return nil, m.place(err)
 	}
 	return m, nil
 }
@@ -176,17 +232,17 @@ func (se *Session) found(ctx context.Context, m *modification, params []param, u
 	se.tx.keepPin(m.t, v)
 	o, err := m.b.open(ctx, v, params)
 	if err != nil {
-		return nil, nil, unplaced(err)
+		return nil, nil, m.place(m.b.engineError(err))
 	}
 	defer o.close()
 	st, err := se.engine.Prepare(ctx, o.text, types(params))
 	if err != nil {
-		return nil, nil, unplaced(err)
+		return nil, nil, m.place(m.b.engineError(err))
 	}
 	defer st.Close()
 	stream, err := st.Run(ctx, args(params))
 	if err != nil {
-		return nil, nil, unplaced(err)
+		return nil, nil, m.place(m.b.engineError(err))
 	}
 	defer stream.Close()
 	seen := map[table.Key]bool{}
@@ -206,7 +262,7 @@ func (se *Session) found(ctx context.Context, m *modification, params []param, u
 			rows, err = conv.rows(rows)
 		}
 		if err != nil {
-			return nil, nil, unplaced(err)
+			return nil, nil, m.place(m.b.engineError(err))
 		}
 		for _, row := range rows {
 			c, err := se.change1(m, columns, row, tv, update)

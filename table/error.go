@@ -70,23 +70,25 @@ func SQLState(err error) string {
 }
 
 // Nearest returns the candidate with the smallest edit distance to name, for
-// "did you mean" hints; "" if none is near enough to be meant.
+// "did you mean" hints; "" if none is near enough to be meant: one edit in
+// four letters, and not every letter another.
 func Nearest(name string, candidates []string) string {
-	best, at := "", len(name)/3+2
+	best, at := "", (len(name)+3)/4+1
 	for _, c := range candidates {
-		if d := distance(name, c, at); d < at {
+		if d := distance(name, c, at); d < at && d < max(len(name), len(c)) {
 			best, at = c, d
 		}
 	}
 	return best
 }
 
-// distance is the Levenshtein distance of a and b, or limit if it is not less.
+// distance is how many letters must be added, dropped, changed, or swapped with
+// their neighbour to make b of a, or limit if it is not less.
 func distance(a, b string, limit int) int {
 	if d := len(a) - len(b); d >= limit || -d >= limit {
 		return limit
 	}
-	prev, cur := make([]int, len(b)+1), make([]int, len(b)+1)
+	before, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {
 		prev[j] = j
 	}
@@ -98,8 +100,11 @@ func distance(a, b string, limit int) int {
 				cost = 0
 			}
 			cur[j+1] = min(prev[j+1]+1, cur[j]+1, prev[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cur[j+1] = min(cur[j+1], before[j-1]+1)
+			}
 		}
-		prev, cur = cur, prev
+		before, prev, cur = prev, cur, before
 	}
 	return min(prev[len(b)], limit)
 }
