@@ -267,4 +267,4 @@ func untyped(text string) string {
 	return b.String()
 }
 
-var untypedNames = set("dt_sum dt_whole dt_plus dt_bytea dt_hex dt_str dt_numeric")
+var untypedNames = set("dt_sum dt_whole dt_plus dt_bytea dt_hex dt_day dt_str dt_numeric")

@@ -47,7 +47,7 @@ var (
 // engineError turns an error of DuckDB into one that a client may see.
 func engineError(kind duckdb.ErrorType, message string) error {
 	if m := marked.FindStringSubmatch(message); m != nil {
-		return table.Errorf(m[1], "%s", strings.TrimSpace(m[2]))
+		return table.Errorf(m[1], "%s%w", strings.TrimSpace(m[2]), about(m[2]))
 	}
 	text := prefix.ReplaceAllString(caret.ReplaceAllString(message, ""), "")
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

@@ -279,6 +279,10 @@ func (w *walker) fixCast(n node) {
 		}
 	case "INTEGER", "BIGINT", "SMALLINT":
 		w.fixWhole(n, child, to, l, ok)
+	case "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ":
+		if ok {
+			w.fixDateCast(child, l)
+		}
 	}
 }
 

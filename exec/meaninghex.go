@@ -48,6 +48,7 @@ func (w *walker) hexBeside(n node, keys []string) {
 
 // hexAmong wraps the literals of expressions that must have one type.
 func (w *walker) hexAmong(list []any) {
+	w.datesAmong(list)
 	var other any
 	hex := false
 	for _, v := range list {

@@ -206,6 +206,8 @@ CREATE MACRO dt.pgc.encode(x) AS system.main.encode(x), (x, f) AS CASE lower(f) 
 CREATE MACRO dt.pgc.decode(x) AS system.main.decode(x), (x, f) AS CASE lower(f) WHEN 'hex' THEN unhex(x) WHEN 'base64' THEN from_base64(x) ELSE error('@mark@22023!unrecognized encoding: "' || f || '"') END;
 CREATE MACRO dt.pgc.dt_bytea(x VARCHAR) AS CASE WHEN starts_with(x, '\x') THEN unhex(substr(x, 3)) ELSE encode(x) END, (x BLOB) AS x, (x) AS x;
 CREATE MACRO dt.pgc.dt_bytea_any(x) AS x;
+CREATE MACRO dt.pgc.dt_day_any(x, o, y) AS CASE WHEN false THEN o ELSE x END;
+CREATE MACRO dt.pgc.dt_day(x, o DATE, y) AS y, (x, o TIMESTAMP, y) AS y, (x, o TIMESTAMPTZ, y) AS y, (x, o, y) AS x;
 CREATE MACRO dt.pgc.dt_hex_any(x, o) AS CASE WHEN false THEN o ELSE x END;
 CREATE MACRO dt.pgc.dt_hex(x, o BLOB) AS unhex(CASE WHEN length(x) % 2 = 0 THEN substr(x, 3) ELSE error('@mark@22P02!invalid hexadecimal data: odd number of digits') END), (x, o) AS x;
 CREATE MACRO dt.pgc.dt_numeric(x TINYINT) AS CAST(x AS DECIMAL(38, 0)), (x SMALLINT) AS CAST(x AS DECIMAL(38, 0)), (x INTEGER) AS CAST(x AS DECIMAL(38, 0)), (x BIGINT) AS CAST(x AS DECIMAL(38, 0)),
