@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/parquet-go/parquet-go"
 
 	"dtstore/filestore"
 	"dtstore/manifest"
@@ -146,6 +147,45 @@ func TestBoundsAbsent(t *testing.T) {
 	lo, hi, _ := bounds(t, "TIMESTAMP(6)", table.TimestampOf(-1, 0), table.TimestampOf(-62135596800000000, 0), table.TimestampOf(7, 0))
 	if lo.Micros() != -62135596800000000 || hi.Micros() != 7 {
 		t.Errorf("times before 1970: %v %v", lo.Micros(), hi.Micros())
+	}
+}
+
+// TestNoIndexWithoutBounds: a column whose bounds are left out has no column
+// index, which Java would take for bounds of zero; all others have one.
+func TestNoIndexWithoutBounds(t *testing.T) {
+	s := schemaOf(t, []string{"k"}, "k DOUBLE NOT NULL", "i INT", "f FLOAT", "d DOUBLE", "b BYTES", "w DECIMAL(38, 10)", "n DECIMAL(9, 2)", "t TIMESTAMP(9)", "s STRING")
+	store, p := open(t, s, filestore.Options{})
+	e := write(t, store, p, keyed(s, []table.Row{{table.FloatOf(1.5), table.IntOf(1), table.FloatOf(1), table.FloatOf(2), table.StringOf("\xff"), table.DecimalOf(0, 7), table.DecimalOf(0, 7),
+		table.TimestampOf(1, 1), table.StringOf("x")}}, 0))[0]
+	path, release, err := store.Local(t.Context(), p, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	pq, err := parquet.OpenFile(f, e.File.Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var with []string
+	for _, c := range pq.Metadata().RowGroups[0].Columns {
+		if c.ColumnIndexOffset > 0 {
+			with = append(with, c.MetaData.PathInSchema[0])
+		}
+		if c.OffsetIndexOffset == 0 {
+			t.Errorf("%v has no offset index", c.MetaData.PathInSchema)
+		}
+	}
+	if got, want := strings.Join(with, " "), "_SEQUENCE_NUMBER _VALUE_KIND i n s"; got != want {
+		t.Errorf("column indexes of %s, not of %s", got, want)
+	}
+	kv, ok, err := store.Lookup(t.Context(), p, e, s.TrimmedKey(table.Row{table.FloatOf(1.5)}))
+	if err != nil || !ok || kv.Row[8].Str() != "x" {
+		t.Errorf("lookup %v %v", ok, err)
 	}
 }
 

@@ -463,6 +463,9 @@ func (f *fileWriter) close() (manifest.Entry, error) {
 	if err == nil {
 		err = f.buf.Flush()
 	}
+	if err == nil {
+		err = f.dropBoundless()
+	}
 	if e := f.out.Close(); err == nil {
 		err = e
 	}
