@@ -40,7 +40,7 @@ func (se *Session) stream(ctx context.Context, b *bound, params []param, w *wire
 		return nil, err
 	}
 	w.Notice(wire.Notice{Message: "streaming: this SELECT does not end by itself; cancel it (Ctrl-C), or RESET execution.runtime_mode first",
-		Hint: "In psql, \\set FETCH_COUNT 1 shows rows as they come."})
+		Hint: "In psql, \\set FETCH_COUNT 1 shows rows as they come, and \\pset pager off keeps them out of the pager."})
 	st.initial = rows
 	st.from = from
 	return &result{columns: append([]wire.Column{rowKindColumn}, rows.columns...), rows: st, tag: "SELECT", counted: true, live: true}, nil
