@@ -18,4 +18,4 @@ shift $((OPTIND - 1))
 [[ $# -eq 1 ]] || die "usage: flink-sql.sh [-s] [-m] [-n ROWS] FILE.sql"
 for p in util lang net nio util.concurrent lang.reflect text time io; do opts+=(--add-opens=java.base/java.$p=ALL-UNNAMED); done
 opts+=(--add-opens=java.base/sun.nio.ch=ALL-UNNAMED)
-exec java "${opts[@]}" -Xmx1g -cp "$(classpath flink)" "$here/FlinkSql.java" "$1"
+exec java "${opts[@]}" -Xmx1g -XX:TieredStopAtLevel=1 -cp "$(classpath flink)" "$here/FlinkSql.java" "$1"
